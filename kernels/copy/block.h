@@ -1,0 +1,33 @@
+// Blocks: the arguments of a kernel, and how a block plan is carried out.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/copy/block_plan.h"
+
+namespace axis {
+
+inline constexpr int64_t kLineBytes = 64;
+
+// Moves item (a, b) of repetition t
+//   from  src + t * batch.src_stride + rows[a] + b * b_step
+//   to    dst + t * batch.dst_stride + columns[b] + a * a_step.
+struct Block {
+  int64_t item;
+  const uint8_t* src;
+  const uint8_t* src_end;  // of the buffer: never to be read from there on
+  uint8_t* dst;
+  int64_t num_a, num_b;
+  int64_t a_step, b_step;
+  const int64_t* rows;
+  const int64_t* columns;
+  bool packed;  // columns[b] == b * num_a * item
+  Loop batch;
+};
+
+// Carries out `plan`. Reads only from [src, src_end), and writes only what the
+// plan says; what it streams is visible to other threads when it returns.
+void MoveBlocks(const BlockPlan& plan, const uint8_t* src,
+                const uint8_t* src_end, uint8_t* dst);
+
+}  // namespace axis

@@ -1,0 +1,74 @@
+// Block plans: how the engine carries out one byte copy on this machine.
+//
+// Every copy is seen as a two-dimensional one, repeated. Side A counts the
+// items that are neighbours in the destination, side B those that are
+// neighbours in the source; where the two differ, a copy is a transposition
+// of A x B items. Both are cut into blocks that fit the caches.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/copy/byte_copy.h"
+#include "kernels/copy/machine.h"
+
+namespace axis {
+
+// What moves the items of a block.
+enum class Kernel : uint8_t {
+  kRows,          // any item: one short copy each
+  kTranspose,     // items of 1, 2, 4, 8 or 16 bytes, through registers
+  kInterleave,    // A of 2 to 4 items, the blocks of A packed
+  kDeinterleave,  // B of 2 to 4 items, the blocks of B packed
+  kShuffle,       // the bytes of each run of `item` <= 16 change places
+};
+
+// The most offsets a block has along one side.
+inline constexpr int64_t kMaxOffsets = 1024;
+
+// One side of the blocks: the row-major product of `loops`, innermost first.
+struct Side {
+  int64_t extent = 1;  // items
+  int64_t block = 1;   // items in a block
+  // How far apart neighbours are, in bytes: in the destination for side A, in
+  // the source for side B. The item if there is more than one loop.
+  int64_t step = 0;
+  int num_loops = 0;
+  std::array<Loop, 10> loops;  // 10: as many as kMaxOffsets has factors
+};
+
+struct BlockPlan {
+  Kernel kernel = Kernel::kRows;
+  // Reads a block into scratch first: its rows evict each other from cache.
+  bool gather = false;
+  // Writes a block to scratch first, then to the destination in long runs.
+  bool stage = false;
+  // Writes to the destination past the caches.
+  bool stream = false;
+  // Prefetches the next block while moving one.
+  bool prefetch = false;
+  int64_t item = 0;
+  Side a;
+  Side b;
+  // If not empty, where each item of side B goes, instead of its loops.
+  std::span<const int64_t> columns;
+  // Blocks repeat along `batch`, `batch_block` of them at a time.
+  Loop batch = {1, 0, 0};
+  int64_t batch_block = 1;
+  absl::InlinedVector<Loop, 8> outer;
+  std::array<uint8_t, 16> shuffle;  // the source byte of each byte of an item
+};
+
+// Plans `copy`, which is part of an operation that writes `total_bytes`: what
+// is worth keeping in cache depends on the whole of it.
+//
+// If there are `columns`, each item of `copy` is followed in the source by
+// items for other destinations: the i-th goes columns[i] bytes after the first.
+// REQUIRES: `copy` is canonical; columns.size() != 1, and <= kMaxOffsets.
+//           The plan refers to `columns`.
+BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
+                     int64_t total_bytes, const Machine& machine);
+
+}  // namespace axis

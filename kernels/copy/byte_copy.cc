@@ -1,0 +1,51 @@
+#include "kernels/copy/byte_copy.h"
+
+#include <algorithm>
+#include <cstddef>
+
+namespace axis {
+
+int64_t BytesOf(const ByteCopy& copy) {
+  int64_t bytes = copy.item;
+  for (const Loop& loop : copy.loops) bytes *= loop.extent;
+  return bytes;
+}
+
+int64_t SourceSpan(const ByteCopy& copy) {
+  int64_t span = copy.item;
+  for (const Loop& loop : copy.loops) span += (loop.extent - 1) * loop.src_stride;
+  return span;
+}
+
+void Canonicalize(ByteCopy& copy) {
+  auto& loops = copy.loops;
+  // Insertion sort: few loops, nearly always in order already.
+  size_t n = 0;
+  for (size_t i = 0; i < loops.size(); ++i) {
+    const Loop loop = loops[i];
+    if (loop.extent == 1) continue;
+    size_t at = n++;
+    for (; at > 0 && loops[at - 1].dst_stride < loop.dst_stride; --at)
+      loops[at] = loops[at - 1];
+    loops[at] = loop;
+  }
+  size_t fused = 0;
+  for (size_t i = 0; i < n; ++i) {
+    const Loop loop = loops[i];
+    if (fused > 0) {
+      Loop& outer = loops[fused - 1];
+      if (outer.src_stride == loop.extent * loop.src_stride &&
+          outer.dst_stride == loop.extent * loop.dst_stride) {
+        outer = {outer.extent * loop.extent, loop.src_stride, loop.dst_stride};
+        continue;
+      }
+    }
+    loops[fused++] = loop;
+  }
+  if (fused > 0 && loops[fused - 1].src_stride == copy.item &&
+      loops[fused - 1].dst_stride == copy.item)
+    copy.item *= loops[--fused].extent;
+  loops.resize(fused);
+}
+
+}  // namespace axis

@@ -1,0 +1,29 @@
+// Byte copies: plans whose every length is whole bytes.
+#pragma once
+
+#include <cstdint>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/plan.h"
+
+namespace axis {
+
+// Copies `item` contiguous bytes for every index of `loops`, whose strides
+// here count bytes.
+struct ByteCopy {
+  int64_t item = 0;
+  absl::InlinedVector<Loop, 8> loops;
+};
+
+// How many bytes `copy` writes.
+int64_t BytesOf(const ByteCopy& copy);
+
+// How many bytes lie between the first and the last it reads, both included.
+int64_t SourceSpan(const ByteCopy& copy);
+
+// Brings `copy` to the form that CompilePlan() guarantees for plans: loops of
+// extent 1 dropped, the rest sorted by destination stride, largest first, and
+// fused where possible, the innermost ones into the item.
+void Canonicalize(ByteCopy& copy);
+
+}  // namespace axis

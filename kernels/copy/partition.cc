@@ -1,0 +1,216 @@
+#include "kernels/copy/partition.h"
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/copy/block.h"
+#include "kernels/copy/block_plan.h"
+#include "kernels/copy/machine.h"
+
+namespace axis {
+namespace {
+
+// Waking a sleeping worker takes tens of microseconds, in which one core moves
+// about this much.
+constexpr int64_t kSerialBytes = 512 << 10;
+
+// A task moves at least this many bytes, so that starting it does not show.
+constexpr int64_t kTaskBytes = 128 << 10;
+
+// A few tasks a worker even out what the workers lose to others.
+constexpr int64_t kTasksPerWorker = 4;
+
+int64_t BytesOf(const Move& move) {
+  return BytesOf(move.copy) *
+         std::max<int64_t>(1, static_cast<int64_t>(move.columns.size()));
+}
+
+int64_t BytesOf(std::span<const Move> moves) {
+  int64_t bytes = 0;
+  for (const Move& move : moves) bytes += BytesOf(move);
+  return bytes;
+}
+
+BlockPlan PlanOf(ByteCopy copy, std::span<const int64_t> columns,
+                 int64_t total_bytes) {
+  Canonicalize(copy);
+  return PlanBlocks(copy, columns, total_bytes, ThisMachine());
+}
+
+int64_t Workers() { return tbb::this_task_arena::max_concurrency(); }
+
+// Calls f(i) for i in [0, count), on all workers. A worker that waits for
+// others takes up no foreign work meanwhile: it would not be back in time.
+template <class F>
+void ForEach(int64_t count, const F& f) {
+  if (count == 1) return f(0);
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(int64_t{0}, count, f); });
+}
+
+// How the loops of a copy are dealt out: one task for each index of `whole`
+// and each part of loop `cut`, of which a part has `grain` indices.
+struct Deal {
+  absl::InlinedVector<Loop, 8> whole;
+  size_t cut;
+  int64_t grain;
+};
+
+// Deals `loops` out in about `tasks` tasks; removes those it deals out whole.
+// Prefers outer loops that are long: cutting a short one, like the channels of
+// an image, would take apart what is fastest together.
+Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
+  Deal deal{};
+  for (;;) {
+    size_t longest = 0;
+    for (size_t i = 0; i < loops.size(); ++i) {
+      if (loops[i].extent > loops[longest].extent) longest = i;
+      if (loops[i].extent >= tasks) {
+        longest = i;
+        break;
+      }
+    }
+    const Loop loop = loops[longest];
+    if (loop.extent >= tasks || loops.size() == 1) {
+      deal.cut = longest;
+      deal.grain = std::max<int64_t>(1, (loop.extent + tasks - 1) / tasks);
+      // Two workers should not share a line they write.
+      const int64_t line =
+          kLineBytes / std::gcd(kLineBytes, loop.dst_stride);
+      if (line <= deal.grain)
+        deal.grain = (deal.grain + line - 1) / line * line;
+      return deal;
+    }
+    tasks = (tasks + loop.extent - 1) / loop.extent;
+    deal.whole.push_back(loop);
+    loops.erase(loops.begin() + static_cast<ptrdiff_t>(longest));
+  }
+}
+
+void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
+  const int64_t bytes = BytesOf(move), workers = Workers();
+  if (workers == 1 || bytes < kSerialBytes)
+    return MoveBlocks(PlanOf(move.copy, move.columns, total_bytes), move.src,
+                      src_end, move.dst);
+  const int64_t tasks =
+      std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
+  ByteCopy rest = move.copy;
+  if (rest.loops.empty()) {
+    // One long run, as loops over its lines and what is left of them.
+    const int64_t lines = rest.item / kLineBytes;
+    const int64_t tail = rest.item % kLineBytes;
+    std::copy_n(move.src + lines * kLineBytes, tail,
+                move.dst + lines * kLineBytes);
+    rest = {kLineBytes, {{lines, kLineBytes, kLineBytes}}};
+  }
+  const Deal deal = DealOut(rest.loops, tasks);
+  const Loop cut = rest.loops[deal.cut];
+  const int64_t parts = (cut.extent + deal.grain - 1) / deal.grain;
+  auto plan_part = [&](int64_t extent) {
+    ByteCopy part = rest;
+    part.loops[deal.cut].extent = extent;
+    return PlanOf(std::move(part), move.columns, total_bytes);
+  };
+  const BlockPlan plan = plan_part(deal.grain);
+  const BlockPlan last = plan_part(cut.extent - (parts - 1) * deal.grain);
+  int64_t count = parts;
+  for (const Loop& loop : deal.whole) count *= loop.extent;
+  ForEach(count, [&](int64_t i) {
+    const int64_t part = i % parts;
+    int64_t rest_of_i = i / parts;
+    int64_t src = part * deal.grain * cut.src_stride;
+    int64_t dst = part * deal.grain * cut.dst_stride;
+    for (size_t l = deal.whole.size(); l-- > 0;) {
+      const Loop& loop = deal.whole[l];
+      src += rest_of_i % loop.extent * loop.src_stride;
+      dst += rest_of_i % loop.extent * loop.dst_stride;
+      rest_of_i /= loop.extent;
+    }
+    MoveBlocks(part == parts - 1 ? last : plan, move.src + src, src_end,
+               move.dst + dst);
+  });
+}
+
+// The loop of `move` with the same extent and source stride as `like`.
+std::optional<size_t> FindLike(const Move& move, const Loop& like) {
+  const auto& loops = move.copy.loops;
+  for (size_t i = 0; i < loops.size(); ++i)
+    if (loops[i].extent == like.extent &&
+        loops[i].src_stride == like.src_stride)
+      return i;
+  return std::nullopt;
+}
+
+// The widest loop over the source that all of `moves` have in common.
+std::optional<Loop> FindShared(std::span<const Move> moves) {
+  std::optional<Loop> shared;
+  for (const Loop& loop : moves[0].copy.loops)
+    if ((!shared || loop.src_stride > shared->src_stride) &&
+        std::all_of(moves.begin(), moves.end(), [&](const Move& move) {
+          return FindLike(move, loop).has_value();
+        }))
+      shared = loop;
+  return shared;
+}
+
+// Walks the source once, in bands of the loop `shared`, for all of `moves`.
+void MoveBands(std::span<const Move> moves, const Loop& shared,
+               const uint8_t* src_end) {
+  struct Banded {
+    BlockPlan plan, last;
+    int64_t dst_stride;
+  };
+  const int64_t total = BytesOf(moves);
+  // Bands that stay in cache from the first move to the last, for all the
+  // lines they share.
+  const int64_t band_bytes = ThisMachine().l2 / 8;
+  const int64_t grain = std::clamp<int64_t>(
+      band_bytes / std::max<int64_t>(1, total / shared.extent), 1,
+      shared.extent);
+  const int64_t bands = (shared.extent + grain - 1) / grain;
+  absl::InlinedVector<Banded, 4> banded;
+  for (const Move& move : moves) {
+    const size_t l = *FindLike(move, shared);
+    ByteCopy copy = move.copy, last = move.copy;
+    copy.loops[l].extent = grain;
+    last.loops[l].extent = shared.extent - (bands - 1) * grain;
+    banded.push_back({PlanOf(std::move(copy), move.columns, total),
+                      PlanOf(std::move(last), move.columns, total),
+                      move.copy.loops[l].dst_stride});
+  }
+  auto move_band = [&](int64_t band) {
+    for (size_t m = 0; m < moves.size(); ++m)
+      MoveBlocks(band == bands - 1 ? banded[m].last : banded[m].plan,
+                 moves[m].src + band * grain * shared.src_stride, src_end,
+                 moves[m].dst + band * grain * banded[m].dst_stride);
+  };
+  const int64_t workers = Workers();
+  if (workers == 1 || total < kSerialBytes) {
+    for (int64_t band = 0; band < bands; ++band) move_band(band);
+    return;
+  }
+  const int64_t tasks = std::clamp<int64_t>(workers * kTasksPerWorker, 1,
+                                            std::min(bands, total / kTaskBytes));
+  ForEach(tasks, [&](int64_t task) {
+    const int64_t end = bands * (task + 1) / tasks;
+    for (int64_t band = bands * task / tasks; band < end; ++band)
+      move_band(band);
+  });
+}
+
+}  // namespace
+
+void MoveAll(std::span<const Move> moves, const uint8_t* src_end) {
+  if (moves.size() > 1)
+    if (const std::optional<Loop> shared = FindShared(moves))
+      return MoveBands(moves, *shared, src_end);
+  const int64_t total = BytesOf(moves);
+  for (const Move& move : moves) MoveOne(move, total, src_end);
+}
+
+}  // namespace axis

@@ -1,0 +1,25 @@
+// Partition: dividing copies among the workers of the caller's TBB arena.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/copy/byte_copy.h"
+
+namespace axis {
+
+// A byte copy and where it happens.
+struct Move {
+  ByteCopy copy;
+  const uint8_t* src;
+  uint8_t* dst;
+  // If not empty, the items of `copy` are followed by items for as many other
+  // destinations: the i-th goes columns[i] bytes after the first.
+  std::span<const int64_t> columns;
+};
+
+// Carries out `moves`, which all read the buffer that ends at `src_end`, and
+// reads what several of them share only once.
+void MoveAll(std::span<const Move> moves, const uint8_t* src_end);
+
+}  // namespace axis

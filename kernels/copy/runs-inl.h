@@ -1,0 +1,160 @@
+// Copying runs of bytes, per SIMD target. Included once for each target.
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+#include "kernels/copy/block.h"
+
+#if defined(AXIS_COPY_RUNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_COPY_RUNS_INL_H_
+#undef AXIS_COPY_RUNS_INL_H_
+#else
+#define AXIS_COPY_RUNS_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Copies with a size the compiler knows become one load and one store.
+template <int64_t kBytes>
+HWY_INLINE void CopyFixed(uint8_t* HWY_RESTRICT dst,
+                          const uint8_t* HWY_RESTRICT src) {
+  uint8_t bytes[kBytes];
+  std::memcpy(bytes, src, kBytes);
+  std::memcpy(dst, bytes, kBytes);
+}
+
+// Copies kBytes to 2 * kBytes, inclusive: the halves may overlap.
+template <int64_t kBytes>
+HWY_INLINE void CopyHalves(uint8_t* HWY_RESTRICT dst,
+                           const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+  uint8_t head[kBytes], tail[kBytes];
+  std::memcpy(head, src, kBytes);
+  std::memcpy(tail, src + bytes - kBytes, kBytes);
+  std::memcpy(dst, head, kBytes);
+  std::memcpy(dst + bytes - kBytes, tail, kBytes);
+}
+
+// The size of a vector.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int64_t kVectorBytes = 16;
+#else
+inline constexpr int64_t kVectorBytes =
+    static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
+#endif
+
+// Copies kVectorBytes or more.
+HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
+                            const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+  int64_t i = 0;
+  for (; i + kVectorBytes < bytes; i += kVectorBytes)
+    CopyFixed<kVectorBytes>(dst + i, src + i);
+  CopyFixed<kVectorBytes>(dst + bytes - kVectorBytes,
+                          src + bytes - kVectorBytes);
+}
+
+// From here on the C library's copy is as fast, and knows more tricks.
+inline constexpr int64_t kLongRun = 4096;
+
+// Calls f(copy), where copy(dst, src) copies `bytes` in the fastest way known
+// for that size. Chosen outside the loop over the runs: a call or a chain of
+// branches for each would cost more than the copy.
+template <class F>
+HWY_INLINE void WithCopier(int64_t bytes, F f) {
+#define AXIS_COPIER(expression)                              \
+  f([=](uint8_t* HWY_RESTRICT dst,                           \
+        const uint8_t* HWY_RESTRICT src) HWY_ATTR { expression; })
+  switch (bytes) {
+    case 1: return AXIS_COPIER(CopyFixed<1>(dst, src));
+    case 2: return AXIS_COPIER(CopyFixed<2>(dst, src));
+    case 4: return AXIS_COPIER(CopyFixed<4>(dst, src));
+    case 8: return AXIS_COPIER(CopyFixed<8>(dst, src));
+    case 12: return AXIS_COPIER(CopyHalves<8>(dst, src, 12));
+    case 16: return AXIS_COPIER(CopyFixed<16>(dst, src));
+    case 32: return AXIS_COPIER(CopyFixed<32>(dst, src));
+    case 64: return AXIS_COPIER(CopyFixed<64>(dst, src));
+    default: break;
+  }
+  if (bytes < 4) return AXIS_COPIER(CopyHalves<2>(dst, src, bytes));
+  if (bytes < 8) return AXIS_COPIER(CopyHalves<4>(dst, src, bytes));
+  if (bytes < 16) return AXIS_COPIER(CopyHalves<8>(dst, src, bytes));
+  if (bytes < 32) return AXIS_COPIER(CopyHalves<16>(dst, src, bytes));
+  if (bytes < 64) return AXIS_COPIER(CopyHalves<32>(dst, src, bytes));
+  if (bytes < kLongRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
+  return AXIS_COPIER(std::memcpy(dst, src, static_cast<size_t>(bytes)));
+#undef AXIS_COPIER
+}
+
+// Copies 1 to 16 bytes.
+HWY_INLINE void CopyShort(uint8_t* HWY_RESTRICT dst,
+                          const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+  if (bytes >= 8) return CopyHalves<8>(dst, src, bytes);
+  if (bytes >= 4) return CopyHalves<4>(dst, src, bytes);
+  if (bytes >= 2) return CopyHalves<2>(dst, src, bytes);
+  *dst = *src;
+}
+
+HWY_NOINLINE inline void CopyRun(uint8_t* HWY_RESTRICT dst,
+                                 const uint8_t* HWY_RESTRICT src,
+                                 int64_t bytes) {
+  WithCopier(bytes, [=](auto copy) HWY_ATTR { copy(dst, src); });
+}
+
+// Copies past the caches: whole lines only, since a part of one would cost a
+// round trip to memory. The caller fences.
+HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
+                          const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+#if HWY_TARGET == HWY_SCALAR
+  CopyRun(dst, src, bytes);
+#else
+  const int64_t head = static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) &
+                                            (kLineBytes - 1));
+  if (bytes < head + kLineBytes) return CopyRun(dst, src, bytes);
+  if (head != 0) CopyRun(dst, src, head);
+  const hn::ScalableTag<uint8_t> d;
+  int64_t i = head;
+  for (; i + kLineBytes <= bytes; i += kLineBytes)
+    HWY_UNROLL(4)
+    for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
+      hn::Stream(hn::LoadU(d, src + i + part), d, dst + i + part);
+  if (i < bytes) CopyRun(dst + i, src + i, bytes - i);
+#endif
+}
+
+// Moves the items of a block one by one.
+HWY_INLINE void MoveRows(const Block& block) {
+  WithCopier(block.item, [&](auto copy) HWY_ATTR {
+    for (int64_t t = 0; t < block.batch.extent; ++t) {
+      const uint8_t* src = block.src + t * block.batch.src_stride;
+      uint8_t* dst = block.dst + t * block.batch.dst_stride;
+      for (int64_t b = 0; b < block.num_b; ++b) {
+        const uint8_t* column = src + b * block.b_step;
+        uint8_t* run = dst + block.columns[b];
+        for (int64_t a = 0; a < block.num_a; ++a)
+          copy(run + a * block.a_step, column + block.rows[a]);
+      }
+    }
+  });
+}
+
+// The same, past the caches.
+inline void StreamRows(const Block& block) {
+  for (int64_t t = 0; t < block.batch.extent; ++t)
+    for (int64_t b = 0; b < block.num_b; ++b)
+      for (int64_t a = 0; a < block.num_a; ++a)
+        StreamRun(block.dst + t * block.batch.dst_stride + block.columns[b] +
+                      a * block.a_step,
+                  block.src + t * block.batch.src_stride + block.rows[a] +
+                      b * block.b_step,
+                  block.item);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

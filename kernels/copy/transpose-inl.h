@@ -1,0 +1,245 @@
+// Transposing items of 1, 2, 4, 8 or 16 bytes, per SIMD target.
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "kernels/copy/block.h"
+#include "kernels/copy/runs-inl.h"
+
+#if defined(AXIS_COPY_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_COPY_TRANSPOSE_INL_H_
+#undef AXIS_COPY_TRANSPOSE_INL_H_
+#else
+#define AXIS_COPY_TRANSPOSE_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR
+
+template <int64_t kItem>
+void Transpose(const Block& block) {
+  MoveRows(block);
+}
+
+#else
+
+// A piece is the 16 bytes of a row that a tile is wide. Vectors hold one in
+// each of their 128-bit blocks, so that nothing ever crosses those.
+inline constexpr int64_t kPieceBytes = 16;
+
+// Vectors of kBytes. 16-byte items need no lanes of their own: they only move.
+template <int64_t kBytes, int64_t kItem>
+using VectorOf = hn::FixedTag<
+    hwy::UnsignedFromSize<static_cast<size_t>(std::min<int64_t>(kItem, 8))>,
+    static_cast<size_t>(kBytes / std::min<int64_t>(kItem, 8))>;
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadAt(D d, const uint8_t* from) {
+  return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(from));
+}
+
+template <class D>
+HWY_INLINE void StoreAt(hn::Vec<D> x, D d, uint8_t* to) {
+  hn::StoreU(x, d, reinterpret_cast<hn::TFromD<D>*>(to));
+}
+
+// Loads a piece into each block of a vector: from row[0], row[gap], ...
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE auto LoadPieces(const uint8_t* const* HWY_RESTRICT row, int64_t gap,
+                           int64_t offset) {
+  const VectorOf<kBytes, kItem> d;
+  if constexpr (kBytes == kPieceBytes) {
+    return LoadAt(d, row[0] + offset);
+  } else {
+    return hn::Combine(
+        d,
+        LoadPieces<kBytes / 2, kItem>(row + gap * (kBytes / 32), gap, offset),
+        LoadPieces<kBytes / 2, kItem>(row, gap, offset));
+  }
+}
+
+// Transposes kItems vectors of kItems items a block, in every block: log2
+// rounds of perfect shuffles of the whole rotate the bits of an item's place
+// until row and column have changed roles.
+template <size_t kRound = 1, size_t kItems, class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V (&x)[kItems]) {
+  if constexpr (kRound < kItems) {
+    V y[kItems];
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems / 2; ++i) {
+      y[2 * i] = hn::InterleaveLower(d, x[i], x[i + kItems / 2]);
+      y[2 * i + 1] = hn::InterleaveUpper(d, x[i], x[i + kItems / 2]);
+    }
+    TransposeBlocks<kRound * 2>(d, y);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i) x[i] = y[i];
+  }
+}
+
+// Writes kBytes of side A for every item of side B. `last` may overlap what
+// was written before: the same bytes again.
+// REQUIRES: num_b >= kPieceItems.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
+                               const int64_t* rows, uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const uint8_t* row[kBytes / kItem];
+  for (int64_t i = 0; i < kBytes / kItem; ++i) row[i] = src + rows[i];
+  const int64_t* const columns = block.columns;
+  const int64_t last = block.num_b - kItems;
+  for (int64_t b = 0;; b = std::min(b + kItems, last)) {
+    hn::Vec<decltype(d)> x[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
+    TransposeBlocks(d, x);
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      StoreAt(x[i], d, dst + columns[b + i]);
+    if (b == last) return;
+  }
+}
+
+// Side B is narrower than a piece: the loads take in what follows each row.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
+                                     const int64_t* rows, uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kRows = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const uint8_t* row[kRows];
+  bool inside = true;
+  for (int64_t i = 0; i < kRows; ++i) {
+    row[i] = src + rows[i];
+    inside &= block.src_end - row[i] >= kPieceBytes;
+  }
+  if (!inside) {
+    for (int64_t b = 0; b < block.num_b; ++b)
+      for (int64_t i = 0; i < kRows; ++i)
+        CopyFixed<kItem>(
+            dst + block.columns[b] + i * kItem,
+            row[i] + b * kItem);
+    return;
+  }
+  hn::Vec<decltype(d)> x[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, 0);
+  TransposeBlocks(d, x);
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    if (i < block.num_b)
+      StoreAt(x[i], d, dst + block.columns[i]);
+}
+
+// All strips of side A from item `a` on, at most kBytes wide.
+// REQUIRES: num_a >= kPieceItems.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
+                                uint8_t* dst, int64_t a) {
+  constexpr int64_t kRows = kBytes / kItem;
+  const bool narrow = block.num_b < kPieceBytes / kItem;
+  auto strip = [&](int64_t at) HWY_ATTR {
+    uint8_t* to = dst + at * kItem;
+    if (narrow) {
+      TransposeNarrowStrip<kBytes, kItem>(block, src, block.rows + at, to);
+    } else {
+      TransposeStrip<kBytes, kItem>(block, src, block.rows + at, to);
+    }
+  };
+  for (; a + kRows <= block.num_a; a += kRows) strip(a);
+  const int64_t left = block.num_a - a;
+  if (left == 0) return;
+  if constexpr (kBytes > kPieceBytes)
+    if (left <= kRows / 2 || block.num_a < kRows)
+      return TransposeStrips<kBytes / 2, kItem>(block, src, dst, a);
+  strip(block.num_a - kRows);
+}
+
+// Stores the kBlock-th 128 bits of each vector.
+template <int kBlock, class D, class V, size_t kItems>
+HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
+                            const int64_t* columns) {
+  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) == kPieceBytes) {
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i) StoreAt(x[i], d, dst + columns[i]);
+  } else {
+    const hn::Half<D> half;
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i)
+      StoreAt(kBlock == 0 ? hn::LowerHalf(half, x[i])
+                          : hn::UpperHalf(half, x[i]),
+              half, dst + columns[i]);
+  }
+}
+
+// Side A is narrower than a piece, or just as wide: the blocks of a vector
+// take different columns instead.
+// REQUIRES: num_a <= kPieceItems <= kPieceItems * blocks <= num_b.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
+                               uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kColumns = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const int64_t run = block.num_a * kItem;
+  const uint8_t* row[kItems];
+  for (int64_t i = 0; i < kItems; ++i)
+    row[i] = src + block.rows[std::min(i, block.num_a - 1)];
+  const int64_t last = block.num_b - kColumns;
+  for (int64_t b = 0;; b = std::min(b + kColumns, last)) {
+    hn::Vec<decltype(d)> x[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      x[i] = LoadAt(d, row[i] + b * kItem);
+    TransposeBlocks(d, x);
+    // Whole pieces spill over into the next columns, which are written later.
+    if (run == kPieceBytes || (block.packed && b + kColumns + kItems <= last)) {
+      const int64_t* column = block.columns + b;
+      StorePieces<0>(x, d, dst, column);
+      if constexpr (kBytes > kPieceBytes)
+        StorePieces<1>(x, d, dst, column + kItems);
+    } else {
+      HWY_ALIGN uint8_t pieces[kItems][kBytes];
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, pieces[i]);
+      for (int64_t i = 0; i < kColumns; ++i)
+        CopyShort(dst + block.columns[b + i],
+                  pieces[i % kItems] + i / kItems * kPieceBytes, run);
+    }
+    if (b == last) return;
+  }
+}
+
+template <int64_t kItem>
+void Transpose(const Block& block) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kShortBytes = std::min<int64_t>(kVectorBytes, 32);
+  // Worst cases last: two short sides leave nothing to a vector.
+  const bool strips = block.num_a > kItems ||
+                      (block.num_a == kItems && block.num_b < 2 * kItems);
+  const bool shorts = block.num_b >= kShortBytes / kItem;
+  if (!strips && !shorts) return MoveRows(block);
+  for (int64_t t = 0; t < block.batch.extent; ++t) {
+    const uint8_t* src = block.src + t * block.batch.src_stride;
+    uint8_t* dst = block.dst + t * block.batch.dst_stride;
+    if (strips) {
+      TransposeStrips<kVectorBytes, kItem>(block, src, dst, 0);
+    } else {
+      TransposeShort<kShortBytes, kItem>(block, src, dst);
+    }
+  }
+}
+
+#endif  // HWY_TARGET == HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,137 @@
+// Walks: the blocks of a block plan, one after the other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/copy/block.h"
+
+namespace axis {
+
+constexpr int64_t RoundUpToLine(int64_t bytes) {
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
+class BlockWalk {
+ public:
+  // `rows` and `columns` have room for kMaxOffsets; the blocks refer to them.
+  BlockWalk(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
+            uint8_t* dst, int64_t* rows, int64_t* columns)
+      : plan_(plan), src_(src), src_end_(src_end), dst_(dst), rows_(rows),
+        columns_(columns) {
+    FillOffsets(plan.a, &Loop::src_stride, rows);
+    if (plan.columns.empty()) {
+      FillOffsets(plan.b, &Loop::dst_stride, columns);
+    } else {
+      columns_ = plan.columns.data();
+    }
+    std::fill_n(index_.begin(), plan.outer.size(), 0);
+  }
+
+  // Finds the next block; returns false if there is none.
+  bool Next(Block& block) {
+    if (done_) return false;
+    const Extent t = CutAt(t_, plan_.batch.extent, plan_.batch_block, 1);
+    // Few items at the end would be slow; take some again instead.
+    const int64_t least = kLineBytes / std::min(plan_.item, kLineBytes);
+    const Extent a = CutAt(a_, plan_.a.extent, plan_.a.block, least);
+    const Extent b = CutAt(b_, plan_.b.extent, plan_.b.block, least);
+    block.item = plan_.item;
+    block.src = src_ + t.begin * plan_.batch.src_stride + b.begin * plan_.b.step;
+    block.src_end = src_end_;
+    block.dst = dst_ + t.begin * plan_.batch.dst_stride + a.begin * plan_.a.step;
+    block.num_a = a.size;
+    block.num_b = b.size;
+    block.a_step = plan_.a.step;
+    block.b_step = plan_.b.step;
+    block.rows = rows_;
+    block.columns = columns_;
+    // The offsets of a single loop are the same everywhere but for the base.
+    if (plan_.a.num_loops == 1) {
+      block.src += a.begin * plan_.a.loops[0].src_stride;
+    } else {
+      block.rows += a.begin;
+    }
+    if (plan_.b.num_loops == 1 && plan_.columns.empty()) {
+      block.dst += b.begin * plan_.b.loops[0].dst_stride;
+    } else {
+      block.columns += b.begin;
+    }
+    block.packed = IsPacked(a.size);
+    block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
+    Advance();
+    return true;
+  }
+
+ private:
+  struct Extent {
+    int64_t begin, size;
+  };
+
+  static Extent CutAt(int64_t begin, int64_t extent, int64_t block,
+                      int64_t least) {
+    const int64_t size = std::min(block, extent - begin);
+    if (size >= least) return {begin, size};
+    least = std::min(least, extent);
+    return {std::min(begin, extent - least), std::max(size, least)};
+  }
+
+  static void FillOffsets(const Side& side, int64_t Loop::*stride,
+                          int64_t* offsets) {
+    if (side.num_loops == 1) {
+      const int64_t step = side.loops[0].*stride;
+      // Some blocks at the end start earlier; see Next().
+      for (int64_t i = 0; i < side.block; ++i) offsets[i] = i * step;
+      return;
+    }
+    int64_t filled = 1;
+    offsets[0] = 0;
+    for (int l = 0; l < side.num_loops; ++l) {
+      const Loop& loop = side.loops[static_cast<size_t>(l)];
+      for (int64_t i = 1; i < loop.extent; ++i)
+        for (int64_t j = 0; j < filled; ++j)
+          offsets[i * filled + j] = offsets[j] + i * (loop.*stride);
+      filled *= loop.extent;
+    }
+  }
+
+  bool IsPacked(int64_t num_a) const {
+    if (!plan_.columns.empty() || plan_.a.step != plan_.item) return false;
+    if (plan_.b.num_loops == 0) return true;
+    return plan_.b.num_loops == 1 &&
+           plan_.b.loops[0].dst_stride == num_a * plan_.item;
+  }
+
+  void Advance() {
+    if ((b_ += plan_.b.block) < plan_.b.extent) return;
+    b_ = 0;
+    if ((a_ += plan_.a.block) < plan_.a.extent) return;
+    a_ = 0;
+    if ((t_ += plan_.batch_block) < plan_.batch.extent) return;
+    t_ = 0;
+    for (size_t i = plan_.outer.size(); i-- > 0;) {
+      const Loop& loop = plan_.outer[i];
+      src_ += loop.src_stride;
+      dst_ += loop.dst_stride;
+      if (++index_[i] < loop.extent) return;
+      src_ -= loop.extent * loop.src_stride;
+      dst_ -= loop.extent * loop.dst_stride;
+      index_[i] = 0;
+    }
+    done_ = true;
+  }
+
+  const BlockPlan& plan_;
+  const uint8_t* src_;
+  const uint8_t* src_end_;
+  uint8_t* dst_;
+  const int64_t* rows_;
+  const int64_t* columns_;
+  int64_t t_ = 0, a_ = 0, b_ = 0;
+  std::array<int64_t, 64> index_;  // 64: extents of 2 or more in 64 bits
+  bool done_ = false;
+};
+
+}  // namespace axis

@@ -1,0 +1,66 @@
+// Plans: one strided copy, reduced to its essential loops.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/view.h"
+
+namespace axis {
+
+// `extent` runs that lie `src_stride` bits apart in the source and
+// `dst_stride` bits apart in the destination.
+struct Loop {
+  int64_t extent;
+  int64_t src_stride;
+  int64_t dst_stride;
+
+  friend bool operator==(const Loop&, const Loop&) = default;
+};
+
+// Copies `run` contiguous bits for every index of `loops`.
+//
+// Everything counts bits, so that elements narrower than a byte need no second
+// kind of plan. Where a plan is whole bytes throughout, as it is for all wider
+// types and for many narrow ones, it is a byte copy.
+//
+// CompilePlan() guarantees, and tests/kernels/plan_test.cc checks:
+//  * no loop has extent 1, and no two adjacent loops can be fused;
+//  * loops are sorted by `dst_stride`, largest first;
+//  * `run` is as large as the arrangement allows; hence
+//  * a Plan without loops is one contiguous run.
+// Two views with equal plans move the same bits in the same manner, so tests
+// and benchmarks need to cover plans, not ops.
+struct Plan {
+  int64_t item_bits = 8;   // the width of an element
+  int64_t src_offset = 0;  // bits
+  int64_t dst_offset = 0;  // bits
+  int64_t run = 0;         // bits, contiguous on both sides; 0 if none to copy
+  absl::InlinedVector<Loop, 8> loops;  // outermost of the destination first
+
+  friend bool operator==(const Plan&, const Plan&) = default;
+};
+
+// How many bits of its destination `plan` writes.
+int64_t BitsOf(const Plan& plan);
+
+// Whether the destination of `plan` is a run of whole storage units of its
+// source, so that sharing the memory does instead of copying it.
+bool IsSlice(const Plan& plan);
+
+// The bytes that `elements` packed elements of `item_bits` take: whole bytes,
+// and for 3- and 6-bit elements whole groups of 3 bytes.
+// REQUIRES: the result fits 63 bits.
+int64_t PackedBytes(int64_t elements, int64_t item_bits);
+
+// The copy that lays out `src` as `dst`: views of the same shape, of elements
+// `item_bits` wide. Returns nullopt if their axes are cut in ways that do not
+// nest; a Dense() destination always works.
+std::optional<Plan> CompilePlan(const View& src, const View& dst,
+                                int64_t item_bits);
+
+// The copy that lays out `src` densely in row-major order.
+Plan CompilePlan(const View& src, int64_t item_bits);
+
+}  // namespace axis

@@ -1,0 +1,67 @@
+// Programs: a chain of ops, compiled to as few copies as it needs.
+//
+// The one door of kernels/: everything above calls CompileProgram() and Copy().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "kernels/ops.h"
+#include "kernels/plan.h"
+#include "kernels/status.h"
+
+namespace axis {
+
+inline constexpr size_t kMaxOutputs = 4096;
+
+// A sequence of passes between numbered buffers: the inputs first, then the
+// temporaries and the outputs in the order they are written.
+struct Program {
+  struct Write {
+    int buffer;
+    Plan plan;
+  };
+  // Reads one buffer once and writes others from it. Afterwards nobody needs
+  // the buffers of `dead` any more.
+  struct Pass {
+    int src;
+    absl::InlinedVector<Write, 1> writes;
+    absl::InlinedVector<int, 1> dead;
+  };
+  struct Output {
+    int input;  // the input it came from
+    int buffer;
+    Shape shape;
+  };
+
+  std::vector<Pass> passes;           // each reads what earlier ones wrote
+  std::vector<Output> outputs;
+  std::vector<int64_t> buffer_bytes;  // of every buffer
+  // The most memory that writes which are not slices hold at a time, beside
+  // the inputs.
+  int64_t peak_bytes = 0;
+};
+
+// What an input looks like; its bytes are not needed to compile.
+struct InputSpec {
+  Shape shape;  // every extent >= 0; what Dense() requires
+  int64_t item_bits;
+};
+
+// Compiles `ops`, each applied to every tensor the one before it produced.
+//
+// Ops fuse into one copy as long as their composition is a view. Where it is
+// not, the chain is cut: the tensor is laid out densely and the next op starts
+// afresh. All errors of a request surface here; Copy() cannot fail.
+//
+// Errors: "<name(k)>.<attribute>"  ops[k] is not allowed on what it meets
+//         "<name(k)>.split_lengths" it makes more than kMaxOutputs tensors
+absl::StatusOr<Program> CompileProgram(
+    std::span<const InputSpec> inputs, std::span<const Op> ops,
+    const std::function<std::string(size_t)>& name);
+
+}  // namespace axis

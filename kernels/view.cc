@@ -1,0 +1,117 @@
+#include "kernels/view.h"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace axis {
+namespace {
+
+int64_t ExtentOf(std::span<const Mode> modes) {
+  int64_t extent = 1;
+  for (const Mode& mode : modes) extent *= mode.extent;
+  return extent;
+}
+
+}  // namespace
+
+View Dense(std::span<const int64_t> shape) {
+  View view;
+  view.axes.resize(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;) {
+    view.axes[i] = {{shape[i], stride}};
+    // Past an extent of 0 the stride is never used; keep it from vanishing.
+    stride *= std::max<int64_t>(shape[i], 1);
+  }
+  return view;
+}
+
+Shape ShapeOf(const View& view) {
+  Shape shape;
+  shape.reserve(view.axes.size());
+  for (const Axis& axis : view.axes) shape.push_back(ExtentOf(axis));
+  return shape;
+}
+
+int64_t SizeOf(const View& view) {
+  // An extent of 0 anywhere wins before the product can leave 63 bits.
+  int64_t size = 1;
+  for (const Axis& axis : view.axes)
+    for (const Mode& mode : axis)
+      if (mode.extent == 0) return 0;
+  for (const Axis& axis : view.axes) size *= ExtentOf(axis);
+  return size;
+}
+
+View Permute(const View& view, std::span<const int64_t> order) {
+  assert(order.size() == view.axes.size());
+  View out{.axes = {}, .offset = view.offset};
+  out.axes.reserve(order.size());
+  for (int64_t axis : order)
+    out.axes.push_back(view.axes[static_cast<size_t>(axis)]);
+  return out;
+}
+
+View Merge(View view, size_t axis) {
+  Axis& outer = view.axes[axis];
+  const Axis& inner = view.axes[axis + 1];
+  outer.insert(outer.end(), inner.begin(), inner.end());
+  view.axes.erase(view.axes.begin() + static_cast<ptrdiff_t>(axis) + 1);
+  return view;
+}
+
+std::optional<View> Split(const View& view, size_t axis, int64_t outer) {
+  const Axis& modes = view.axes[axis];
+  assert(outer >= 1 && ExtentOf(modes) > 0 && ExtentOf(modes) % outer == 0);
+  // Deal the modes out, outermost first, until `outer` is filled.
+  Axis head, tail;
+  int64_t wanted = outer;
+  for (const Mode& mode : modes) {
+    if (wanted == 1) {
+      tail.push_back(mode);
+    } else if (wanted % mode.extent == 0) {
+      head.push_back(mode);
+      wanted /= mode.extent;
+    } else if (mode.extent % wanted == 0) {
+      const int64_t inner = mode.extent / wanted;
+      head.push_back({wanted, mode.stride * inner});
+      tail.push_back({inner, mode.stride});
+      wanted = 1;
+    } else {
+      return std::nullopt;
+    }
+  }
+  View out{.axes = view.axes, .offset = view.offset};
+  out.axes[axis] = std::move(head);
+  out.axes.insert(out.axes.begin() + static_cast<ptrdiff_t>(axis) + 1,
+                  std::move(tail));
+  return out;
+}
+
+std::optional<View> Slice(View view, size_t axis, int64_t begin,
+                          int64_t extent) {
+  Axis& modes = view.axes[axis];
+  assert(0 <= begin && 0 <= extent && begin + extent <= ExtentOf(modes));
+  if (extent == 0) {
+    modes = {{0, 1}};
+    return view;
+  }
+  // Walk inward while the piece lies within a single index of the outer mode.
+  for (size_t m = 0; m < modes.size(); ++m) {
+    Mode& mode = modes[m];
+    const int64_t inner = ExtentOf(std::span<const Mode>(modes).subspan(m + 1));
+    const int64_t first = begin / inner;
+    view.offset += first * mode.stride;
+    begin -= first * inner;
+    if (begin == 0 && extent % inner == 0) {
+      mode.extent = extent / inner;
+      return view;
+    }
+    if (begin + extent > inner) return std::nullopt;
+    mode.extent = 1;
+  }
+  return view;
+}
+
+}  // namespace axis

@@ -1,0 +1,74 @@
+// Views: the elements of a buffer, named in a new order, not moved.
+//
+// Every op of axisd is a view. Only a Plan (plan.h) moves bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/container/inlined_vector.h"
+
+namespace axis {
+
+// The extents of a tensor, outermost axis first; empty for a scalar.
+using Shape = absl::InlinedVector<int64_t, 8>;
+
+// `extent` elements that lie `stride` elements apart.
+struct Mode {
+  int64_t extent;
+  int64_t stride;
+
+  friend bool operator==(const Mode&, const Mode&) = default;
+};
+
+// One logical axis: the row-major product of its modes, outermost first.
+//
+// One mode is enough until an axis has been shuffled. A shuffled axis has no
+// single stride, but it is still a product of two strided ones; keeping it so
+// lets later ops fuse with the shuffle instead of forcing a copy. The idea is
+// that of the nested layouts of CuTe.
+using Axis = absl::InlinedVector<Mode, 2>;
+
+// An n-dimensional arrangement of the elements of one buffer.
+//
+// Element (i, j, ...) of the view is element `offset + sum of index * stride`
+// of the buffer, once each axis index is split into the indices of its modes.
+struct View {
+  absl::InlinedVector<Axis, 8> axes;  // outermost first; empty for a scalar
+  int64_t offset = 0;                 // in elements
+
+  friend bool operator==(const View&, const View&) = default;
+};
+
+// The view that leaves a dense row-major buffer of `shape` as it is.
+// REQUIRES: the product of the non-zero extents fits 63 bits.
+View Dense(std::span<const int64_t> shape);
+
+// The extents of the axes, outermost first.
+Shape ShapeOf(const View& view);
+
+// The number of elements; 1 for a scalar.
+int64_t SizeOf(const View& view);
+
+// Reorders the axes: axis i of the result is axis order[i] of `view`.
+// REQUIRES: `order` is a permutation of [0, rank).
+View Permute(const View& view, std::span<const int64_t> order);
+
+// Merges axes `axis` and `axis + 1` into one. Always possible.
+// REQUIRES: axis < rank - 1.
+View Merge(View view, size_t axis);
+
+// Splits `axis` of extent C into two of extents (outer, C / outer). Returns
+// nullopt if the cut falls inside a mode it does not divide: then no view can
+// express it, and the caller must copy first.
+// REQUIRES: outer >= 1 divides C; C > 0.
+std::optional<View> Split(const View& view, size_t axis, int64_t outer);
+
+// Keeps `extent` consecutive indices of `axis`, from `begin`. Returns nullopt
+// under the same condition as Split.
+// REQUIRES: 0 <= begin, 0 <= extent, begin + extent <= C.
+std::optional<View> Slice(View view, size_t axis, int64_t begin,
+                          int64_t extent);
+
+}  // namespace axis

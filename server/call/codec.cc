@@ -1,0 +1,158 @@
+#include "server/call/codec.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/call/types.h"
+#include "server/call/values.h"
+
+namespace axis {
+namespace {
+
+absl::StatusOr<Op> ToOp(const pb::Transpose& m) {
+  return Transpose{{m.order().begin(), m.order().end()}};
+}
+absl::StatusOr<Op> ToOp(const pb::ShuffleChannels& m) {
+  return ShuffleChannels{m.has_axis() ? m.axis() : 1,
+                         m.has_group() ? m.group() : 1};
+}
+absl::StatusOr<Op> ToOp(const pb::VariadicSplit& m) {
+  return VariadicSplit{m.axis(),
+                       {m.split_lengths().begin(), m.split_lengths().end()}};
+}
+absl::StatusOr<Op> ToOp(const pb::Shuffle& m) {
+  if (!pb::Shuffle::Direction_IsValid(m.direction()))
+    return FieldError("direction",
+                      absl::StrCat("must be a Direction of axis.v1, is ",
+                                   static_cast<int>(m.direction())));
+  return Shuffle{m.has_axis() ? m.axis() : 1, m.group_size(),
+                 m.direction() == pb::Shuffle::DIRECTION_BACKWARD};
+}
+absl::StatusOr<Op> ToOp(const pb::Op& m) {
+  switch (m.op_case()) {
+    case pb::Op::kTranspose: return ToOp(m.transpose());
+    case pb::Op::kShuffleChannels: return ToOp(m.shuffle_channels());
+    case pb::Op::kVariadicSplit: return ToOp(m.variadic_split());
+    case pb::Op::kShuffle: {
+      absl::StatusOr<Op> op = ToOp(m.shuffle());
+      if (!op.ok()) return InField("shuffle", op.status());
+      return op;
+    }
+    case pb::Op::OP_NOT_SET: break;
+  }
+  return absl::InvalidArgumentError("must be set to one of the ops of axis.v1");
+}
+
+template <class Request>
+absl::StatusOr<std::vector<Op>> OneOp(const Request& request) {
+  if (!request.has_op())
+    return FieldError("op", "must be set; an empty message is the op with its "
+                            "defaults");
+  absl::StatusOr<Op> op = ToOp(request.op());
+  if (!op.ok()) return InField("op", op.status());
+  return std::vector<Op>{*std::move(op)};
+}
+
+absl::Status CheckLayout(const pb::Tensor& header) {
+  if (!pb::Layout_IsValid(header.layout()))
+    return FieldError("layout",
+                      absl::StrCat("must be a Layout of axis.v1, is ",
+                                   static_cast<int>(header.layout())));
+  if (header.layout() <= pb::LAYOUT_NCX) return absl::OkStatus();
+  return absl::UnimplementedError(absl::StrCat(
+      "layout: ", pb::Layout_Name(header.layout()), " is not served yet"));
+}
+
+absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
+                                   Admission::Lease& lease) {
+  AXIS_RETURN_IF_ERROR(lease.Take(tensor.values_cost));
+  const pb::Values values = ParseValues(*tensor.values);
+  const pb::DataType type = tensor.header.data_type();
+  AXIS_ASSIGN_OR_RETURN(const int64_t bytes,
+                        ValuesBytes(values, type, elements));
+  AXIS_RETURN_IF_ERROR(lease.Take(bytes));
+  Buffer buffer = NewBuffer(bytes);
+  AXIS_RETURN_IF_ERROR(
+      PackValues(values, type, {buffer.data, static_cast<size_t>(bytes)}));
+  return std::move(buffer.payload);
+}
+
+}  // namespace
+
+absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease) {
+  const pb::Tensor& header = tensor.header;
+  if (header.data_type() == pb::DATA_TYPE_STRING)
+    return absl::UnimplementedError("data_type: STRING is not served yet");
+  AXIS_ASSIGN_OR_RETURN(const TensorSize size,
+                        SizeOf(header.data_type(), header.shape()));
+  AXIS_RETURN_IF_ERROR(CheckLayout(header));
+  Input input{.spec = {{header.shape().begin(), header.shape().end()},
+                       BitsOf(header.data_type())},
+              .data_type = header.data_type(),
+              .layout = header.layout(),
+              .spelled = tensor.values.has_value(),
+              .data = {}};
+  if (input.spelled) {
+    AXIS_ASSIGN_OR_RETURN(input.data, ReadValues(tensor, size.elements, lease));
+    return input;
+  }
+  if (tensor.data) input.data = *std::move(tensor.data);
+  if (input.data.size() != size.bytes)
+    return FieldError("data",
+                      absl::StrCat("must hold ", size.bytes,
+                                   " bytes for this type and shape, holds ",
+                                   input.data.size()));
+  return input;
+}
+
+pb::Tensor EncodeHeader(const Input& like, const Shape& shape) {
+  pb::Tensor header;
+  header.set_data_type(like.data_type);
+  header.mutable_shape()->Assign(shape.begin(), shape.end());
+  header.set_layout(like.layout);
+  return header;
+}
+
+OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data) {
+  if (!like.spelled) return {std::move(header), std::move(data)};
+  int64_t elements = 1;
+  for (const int64_t extent : header.shape()) elements *= extent;
+  // What came as values was packed into one piece, and so are its outputs.
+  const auto spans = data.Spans();
+  UnpackValues(like.data_type, elements,
+               spans.empty() ? std::span<const std::byte>() : spans[0],
+               *header.mutable_values());
+  return {std::move(header), {}};
+}
+
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::TransposeRequest& m) {
+  return OneOp(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleChannelsRequest& m) {
+  return OneOp(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::VariadicSplitRequest& m) {
+  return OneOp(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest& m) {
+  return OneOp(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest& m) {
+  std::vector<Op> ops;
+  for (const pb::Op& message : m.ops()) {
+    absl::StatusOr<Op> op = ToOp(message);
+    if (!op.ok())
+      return InField(absl::StrCat("ops[", ops.size(), "]"), op.status());
+    ops.push_back(*std::move(op));
+  }
+  return ops;
+}
+
+std::string PipelineOpName(const Op& op, size_t k) {
+  constexpr const char* kNames[] = {"transpose", "shuffle_channels",
+                                    "variadic_split", "shuffle"};
+  static_assert(std::variant_size_v<Op> == std::size(kNames));
+  return absl::StrCat("ops[", k, "].", kNames[op.index()]);
+}
+
+}  // namespace axis

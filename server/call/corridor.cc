@@ -1,0 +1,166 @@
+#include "server/call/corridor.h"
+
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "axis/v1/tensor_service.pb.h"
+#include "kernels/copy.h"
+#include "server/call/codec.h"
+
+namespace axis {
+namespace {
+
+template <class Request>
+constexpr bool kIsPipeline = std::is_same_v<Request, pb::RunPipelineRequest>;
+
+// How `Request` spells its i-th input: "input" if it has just one.
+template <class Request>
+std::string InputName(size_t i) {
+  return kIsPipeline<Request> ? absl::StrCat("inputs[", i, "]") : "input";
+}
+
+// Adds the time of its scope to a phase of the report.
+class Phase {
+ public:
+  Phase(const CallContext& call, CallReport::Phase phase)
+      : sum_(call.report.phases[phase]) {}
+  ~Phase() { sum_ += absl::Now() - begin_; }
+
+ private:
+  absl::Duration& sum_;
+  const absl::Time begin_ = absl::Now();
+};
+
+// Refuses a response that is too large before anything is copied for it.
+absl::Status CheckResponse(const Program& program,
+                           const std::vector<pb::Tensor>& headers,
+                           const CallContext& call) {
+  int64_t bytes = 0;
+  for (size_t i = 0; i < headers.size(); ++i)
+    bytes += PackedBytes(
+        headers[i],
+        program.buffer_bytes[static_cast<size_t>(program.outputs[i].buffer)]);
+  if (bytes <= call.max_message_bytes) return absl::OkStatus();
+  call.report.rejected = "message_bytes";
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "the response would be ", bytes, " bytes, more than this server's "
+      "--max_message_bytes=", call.max_message_bytes,
+      "; raise it here and the receive limit of the client, or use "
+      "StreamPipeline"));
+}
+
+// Runs one pass, from buffers[pass.src] to the buffers it writes.
+void Run(const Program& program, const Program::Pass& pass,
+         std::vector<Payload>& buffers, CallReport& report) {
+  const Payload& src = buffers[static_cast<size_t>(pass.src)];
+  std::vector<Target> targets;
+  for (const Program::Write& write : pass.writes) {
+    Payload& dst = buffers[static_cast<size_t>(write.buffer)];
+    const int64_t bytes =
+        program.buffer_bytes[static_cast<size_t>(write.buffer)];
+    if (IsSlice(write.plan)) {
+      dst = src.Sub(write.plan.src_offset / 8, bytes);
+      ++report.shared;
+    } else {
+      Buffer buffer = NewBuffer(bytes);
+      targets.push_back({&write.plan, buffer.data});
+      dst = std::move(buffer.payload);
+      ++report.strided;
+    }
+  }
+  if (!targets.empty() && Copy(src.Spans(), targets) > 0) ++report.joined;
+  for (const int buffer : pass.dead)
+    buffers[static_cast<size_t>(buffer)] = Payload();
+}
+
+absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
+                     const CallContext& call) {
+  buffers.resize(program.buffer_bytes.size());
+  for (const Program::Pass& pass : program.passes) {
+    if (call.is_over()) return absl::CancelledError("the client gave up");
+    Run(program, pass, buffers, call.report);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+template <class Request>
+absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                   const CallContext& call) {
+  std::vector<Input> inputs;
+  std::vector<Op> ops;
+  std::vector<Payload> buffers;
+  {
+    const Phase phase(call, CallReport::kUnpack);
+    std::vector<WireTensor> tensors;
+    Request rest;
+    AXIS_RETURN_IF_ERROR(Unpack(request, tensors, rest));
+    request.Clear();  // the tensors share its slices
+    AXIS_ASSIGN_OR_RETURN(ops, DecodeOps(rest));
+    if (tensors.empty())
+      return FieldError(kIsPipeline<Request> ? "inputs" : "input",
+                        "must hold a tensor");
+    for (WireTensor& tensor : tensors) {
+      absl::StatusOr<Input> input =
+          DecodeTensor(std::move(tensor), call.lease);
+      if (!input.ok())
+        return InField(InputName<Request>(inputs.size()), input.status());
+      buffers.push_back(std::move(input->data));
+      inputs.push_back(*std::move(input));
+    }
+  }
+  Program program;
+  std::vector<pb::Tensor> headers;
+  {
+    const Phase phase(call, CallReport::kCompile);
+    std::vector<InputSpec> specs;
+    for (const Input& input : inputs) specs.push_back(input.spec);
+    AXIS_ASSIGN_OR_RETURN(program, CompileProgram(specs, ops, [&](size_t k) {
+                            return kIsPipeline<Request>
+                                       ? PipelineOpName(ops[k], k)
+                                       : "op";
+                          }));
+    for (const Program::Output& output : program.outputs)
+      headers.push_back(EncodeHeader(
+          inputs[static_cast<size_t>(output.input)], output.shape));
+    AXIS_RETURN_IF_ERROR(CheckResponse(program, headers, call));
+    AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
+  }
+  {
+    const Phase phase(call, CallReport::kCopy);
+    AXIS_RETURN_IF_ERROR(Execute(program, buffers, call));
+  }
+  const Phase phase(call, CallReport::kPack);
+  std::vector<OutTensor> outputs;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const Program::Output& output = program.outputs[i];
+    outputs.push_back(
+        EncodeTensor(inputs[static_cast<size_t>(output.input)],
+                     std::move(headers[i]),
+                     buffers[static_cast<size_t>(output.buffer)]));
+  }
+  response = Pack(outputs);
+  return absl::OkStatus();
+}
+
+template absl::Status Serve<pb::TransposeRequest>(grpc::ByteBuffer&,
+                                                  grpc::ByteBuffer&,
+                                                  const CallContext&);
+template absl::Status Serve<pb::ShuffleChannelsRequest>(grpc::ByteBuffer&,
+                                                        grpc::ByteBuffer&,
+                                                        const CallContext&);
+template absl::Status Serve<pb::VariadicSplitRequest>(grpc::ByteBuffer&,
+                                                      grpc::ByteBuffer&,
+                                                      const CallContext&);
+template absl::Status Serve<pb::ShuffleRequest>(grpc::ByteBuffer&,
+                                                grpc::ByteBuffer&,
+                                                const CallContext&);
+template absl::Status Serve<pb::RunPipelineRequest>(grpc::ByteBuffer&,
+                                                    grpc::ByteBuffer&,
+                                                    const CallContext&);
+
+}  // namespace axis

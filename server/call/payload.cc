@@ -1,0 +1,53 @@
+#include "server/call/payload.h"
+
+#include <algorithm>
+#include <new>
+#include <utility>
+
+namespace axis {
+
+void Payload::Append(grpc::Slice slice) {
+  if (slice.size() == 0) return;
+  size_ += static_cast<int64_t>(slice.size());
+  slices_.push_back(std::move(slice));
+}
+
+Payload Payload::Sub(int64_t begin, int64_t size) const {
+  Payload out;
+  for (const grpc::Slice& slice : slices_) {
+    if (size == 0) break;
+    const int64_t n = static_cast<int64_t>(slice.size());
+    if (begin >= n) {
+      begin -= n;
+      continue;
+    }
+    const int64_t taken = std::min(size, n - begin);
+    out.Append(slice.sub(static_cast<size_t>(begin),
+                         static_cast<size_t>(begin + taken)));
+    size -= taken;
+    begin = 0;
+  }
+  return out;
+}
+
+std::vector<std::span<const std::byte>> Payload::Spans() const {
+  std::vector<std::span<const std::byte>> spans;
+  spans.reserve(slices_.size());
+  for (const grpc::Slice& slice : slices_) {
+    spans.emplace_back(reinterpret_cast<const std::byte*>(slice.begin()),
+                       slice.size());
+  }
+  return spans;
+}
+
+Buffer NewBuffer(int64_t size) {
+  constexpr std::align_val_t kAlign{64};
+  const size_t n = static_cast<size_t>(size);
+  void* data = ::operator new(n, kAlign);
+  // A slice made this way refers to `data` however small it is.
+  return {static_cast<std::byte*>(data),
+          Payload(grpc::Slice(data, n,
+                              [](void* p) { ::operator delete(p, kAlign); }))};
+}
+
+}  // namespace axis

@@ -1,0 +1,46 @@
+// What an axisd can be told; flags are read into this in main.cc alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace axis {
+
+struct Options {
+  // Where calls are taken: "host:port" or "unix:PATH"; port 0 picks one.
+  std::vector<std::string> listen = {"0.0.0.0:8001"};
+
+  // Where Prometheus scrapes, "host:port"; empty for nowhere.
+  std::string metrics = "0.0.0.0:8002";
+
+  // Threads that compute; 0 for as many as CPUs may be used (affinity and
+  // cgroup quota). More of them help only calls of several MiB.
+  int threads = 0;
+
+  // The largest request or response, at most 2 GiB - 1 because protobuf ends
+  // there. Larger tensors go through StreamPipeline.
+  int64_t max_message_bytes = int64_t{256} << 20;
+
+  // Requests and responses held at a time; beyond it calls are refused. gRPC's
+  // own buffers, where requests arrive, may take as much once more.
+  int64_t max_inflight_bytes = int64_t{2} << 30;
+
+  // From SIGTERM until no call is taken any more; long enough for clients and
+  // load balancers to learn that readiness is gone.
+  absl::Duration drain_delay = absl::Seconds(5);
+
+  // How long calls may then still run.
+  absl::Duration drain_timeout = absl::Seconds(10);
+
+  // Connections older than this are closed without loss, so that clients
+  // spread over new replicas.
+  absl::Duration max_connection_age = absl::Minutes(5);
+
+  bool reflection = true;   // lets grpcurl see the services
+  bool access_log = false;  // a log line for every call
+};
+
+}  // namespace axis

@@ -1,0 +1,116 @@
+#include "server/process/host.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_split.h"
+
+namespace axis {
+namespace {
+
+// The words of the first line of `path`; none if it cannot be read.
+std::vector<std::string> Words(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return absl::StrSplit(line, ' ', absl::SkipEmpty());
+}
+
+// CPUs by quota of period, rounded up; INT_MAX where there is no quota.
+int QuotaCpus(const std::string& quota, const std::string& period) {
+  int64_t q = 0, p = 0;
+  if (!absl::SimpleAtoi(quota, &q) || !absl::SimpleAtoi(period, &p) || q <= 0 ||
+      p <= 0)
+    return INT_MAX;
+  return static_cast<int>(std::min<int64_t>((q + p - 1) / p, INT_MAX));
+}
+
+// The smallest quota from the cgroup `path` of this process up to the root.
+// Inside a container the files lie at the root, whatever `path` says.
+int CgroupCpus(std::string path) {
+  int cpus = INT_MAX;
+  for (;;) {
+    const std::vector<std::string> v2 = Words("/sys/fs/cgroup" + path +
+                                              "/cpu.max");
+    if (v2.size() == 2) cpus = std::min(cpus, QuotaCpus(v2[0], v2[1]));
+    const std::string v1 = "/sys/fs/cgroup/cpu" + path;
+    const std::vector<std::string> quota = Words(v1 + "/cpu.cfs_quota_us");
+    const std::vector<std::string> period = Words(v1 + "/cpu.cfs_period_us");
+    if (quota.size() == 1 && period.size() == 1)
+      cpus = std::min(cpus, QuotaCpus(quota[0], period[0]));
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return cpus;
+    path.resize(slash);
+  }
+}
+
+}  // namespace
+
+void PrepareProcess() {
+  // Fresh pages cost more than any copy: keep what was allocated once. The
+  // heap is trimmed when the server is idle instead (ReleaseFreeMemory).
+  // 32 MiB is the most that glibc takes for the threshold.
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);
+  mallopt(M_TRIM_THRESHOLD, INT_MAX);
+  mallopt(M_TOP_PAD, 16 << 20);
+  // gRPC reads sockets in pieces of 8 to 64 KiB unless told otherwise; large
+  // pieces let the engine read a message where it lies.
+  setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
+  signal(SIGPIPE, SIG_IGN);
+}
+
+int AvailableCpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    // "4:cpu,cpuacct:/path", or "0::/path" for version 2.
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    const std::vector<std::string> names = absl::StrSplit(parts[1], ',');
+    if (parts[0] == "0" ||
+        std::find(names.begin(), names.end(), "cpu") != names.end())
+      cpus = std::min(cpus, CgroupCpus(parts[2] == "/" ? "" : parts[2]));
+  }
+  return std::max(cpus, 1);
+}
+
+int64_t RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<int64_t>(limit.rlim_cur);
+}
+
+void ReleaseFreeMemory() { malloc_trim(0); }
+
+int64_t ResidentBytes() {
+  const std::vector<std::string> words = Words("/proc/self/statm");
+  int64_t pages = 0;
+  if (words.size() < 2 || !absl::SimpleAtoi(words[1], &pages)) return 0;
+  return pages * sysconf(_SC_PAGESIZE);
+}
+
+int64_t OpenFiles() {
+  std::error_code error;
+  const std::filesystem::directory_iterator begin("/proc/self/fd", error);
+  return error ? 0 : std::distance(begin, {});
+}
+
+}  // namespace axis

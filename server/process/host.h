@@ -1,0 +1,29 @@
+// The host: what axisd asks of, and learns from, the machine it runs on.
+#pragma once
+
+#include <cstdint>
+
+namespace axis {
+
+// Sets what must be set before the first allocation and the first use of gRPC.
+// Call first thing in main(), while there is one thread.
+void PrepareProcess();
+
+// How many threads can run at a time: the CPUs of the affinity mask, or fewer
+// if a cgroup (v1 or v2) of this process has a smaller quota, rounded up.
+// oneTBB before 2023 knows nothing of quotas.
+int AvailableCpus();
+
+// Raises the limit of open files as far as this process may; returns it.
+int64_t RaiseFileLimit();
+
+// Gives free heap memory back to the system. Takes milliseconds.
+void ReleaseFreeMemory();
+
+// The resident memory of this process, in bytes.
+int64_t ResidentBytes();
+
+// The open file descriptors of this process.
+int64_t OpenFiles();
+
+}  // namespace axis

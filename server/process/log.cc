@@ -1,0 +1,81 @@
+#include "server/process/log.h"
+
+#include <unistd.h>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace axis {
+namespace {
+
+// `text` as a JSON string. Bytes outside ASCII are taken as UTF-8.
+std::string Quoted(absl::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += {'\\', c};
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(&out, "\\u%04x", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+LogField::LogField(absl::string_view n, absl::string_view text)
+    : name(n), value(text), quoted(true) {}
+LogField::LogField(absl::string_view n, const char* text)
+    : LogField(n, absl::string_view(text)) {}
+LogField::LogField(absl::string_view n, const std::string& text)
+    : LogField(n, absl::string_view(text)) {}
+LogField::LogField(absl::string_view n, int64_t number)
+    : name(n), value(absl::StrCat(number)), quoted(false) {}
+LogField::LogField(absl::string_view n, int number)
+    : LogField(n, int64_t{number}) {}
+LogField::LogField(absl::string_view n, double number)
+    : name(n), value(absl::StrFormat("%.6f", number)), quoted(false) {}
+
+void Log::Info(absl::string_view event,
+               std::initializer_list<LogField> fields) const {
+  Write("info", event, fields);
+}
+void Log::Warning(absl::string_view event,
+                  std::initializer_list<LogField> fields) const {
+  Write("warning", event, fields);
+}
+void Log::Error(absl::string_view event,
+                std::initializer_list<LogField> fields) const {
+  Write("error", event, fields);
+}
+
+void Log::Write(const char* severity, absl::string_view event,
+                std::initializer_list<LogField> fields) const {
+  const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
+                                            absl::UTCTimeZone());
+  std::string line;
+  if (format_ == Format::kJson) {
+    absl::StrAppend(&line, "{\"time\":\"", time, "\",\"severity\":\"", severity,
+                    "\",\"event\":", Quoted(event));
+    for (const LogField& field : fields)
+      absl::StrAppend(&line, ",", Quoted(field.name), ":",
+                      field.quoted ? Quoted(field.value) : field.value);
+    line += "}\n";
+  } else {
+    absl::StrAppend(&line, time, " ", severity, " ", event);
+    for (const LogField& field : fields)
+      absl::StrAppend(&line, " ", field.name, "=",
+                      field.quoted ? Quoted(field.value) : field.value);
+    line += "\n";
+  }
+  // One write, so that lines of several threads do not mix. A log that cannot
+  // be written must not stop the server.
+  [[maybe_unused]] const ssize_t n =
+      write(STDERR_FILENO, line.data(), line.size());
+}
+
+}  // namespace axis

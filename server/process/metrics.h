@@ -1,0 +1,80 @@
+// The metrics: every name that axisd exports, in one place.
+//
+// Knows no messages and no RPCs; calls tell it what happened.
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "server/process/admission.h"
+
+namespace axis {
+
+// What one call did, filled in on its way through the rooms.
+struct CallReport {
+  enum Phase { kUnpack, kCompile, kCopy, kPack, kPhases };
+
+  absl::Status status;
+  absl::Duration duration;
+  std::array<absl::Duration, kPhases> phases{};
+  int64_t received_bytes = 0;
+  int64_t sent_bytes = 0;
+  int shared = 0;   // outputs and temporaries that are slices of their source
+  int joined = 0;   // sources brought together because they lay in pieces
+  int strided = 0;  // writes by the engine
+  const char* rejected = nullptr;  // a value of the label `reason`, or null
+};
+
+// Thread-safe. Every child is resolved at construction: finding one later
+// takes a lock and a search.
+class Metrics {
+ public:
+  // `methods` are the values of the label `method`.
+  Metrics(const std::vector<std::string>& methods, const Admission& admission);
+  ~Metrics();
+
+  // Tells of a finished call of methods[method].
+  void Record(size_t method, const CallReport& report);
+
+  // A call has begun, or one has ended.
+  void CallBegins() { ++begun_, ++inflight_; }
+  void CallEnds() { --inflight_; }
+  int64_t begun() const { return begun_; }
+  int64_t inflight() const { return inflight_; }
+
+  // What a scrape collects. Valid as long as this object.
+  std::vector<std::weak_ptr<prometheus::Collectable>> Collectables() const;
+
+ private:
+  struct Method {
+    std::vector<prometheus::Counter*> requests;  // by status code
+    prometheus::Histogram* duration;
+    prometheus::Counter* received_bytes;
+    prometheus::Counter* sent_bytes;
+  };
+  class Gauges;  // what is read off at the time of a scrape
+
+  std::shared_ptr<prometheus::Registry> registry_;
+  std::vector<Method> methods_;
+  std::array<prometheus::Histogram*, CallReport::kPhases> phases_{};
+  prometheus::Counter* shared_;
+  prometheus::Counter* joined_;
+  prometheus::Counter* strided_;
+  prometheus::Family<prometheus::Counter>* rejected_;
+  std::atomic<int64_t> begun_{0};
+  std::atomic<int64_t> inflight_{0};
+  std::shared_ptr<Gauges> gauges_;
+};
+
+}  // namespace axis

@@ -1,0 +1,188 @@
+#include "server/server.h"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+#include <prometheus/exposer.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <exception>
+#include <string>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "kernels/status.h"
+#include "server/process/admission.h"
+#include "server/process/host.h"
+#include "server/process/metrics.h"
+#include "server/rpc/event.h"
+#include "server/rpc/health.h"
+#include "server/rpc/tensor_service.h"
+
+namespace axis {
+namespace {
+
+// After this many seconds without a call, free memory goes back to the system.
+constexpr int kIdleTicks = 5;
+
+// Reflection is served by gRPC with a thread a stream; nobody needs more.
+constexpr int kMaxSyncThreads = 16;
+
+class AxisServer final : public Server {
+ public:
+  AxisServer(const Options& options, const Log& log)
+      : options_(options),
+        log_(log),
+        threads_(options.threads > 0 ? options.threads : AvailableCpus()),
+        parallelism_(tbb::global_control::max_allowed_parallelism,
+                     // oneTBB counts the polling thread as one of them.
+                     static_cast<size_t>(threads_) + 1),
+        arena_(threads_, /*reserved_for_masters=*/0),
+        admission_(options.max_inflight_bytes),
+        metrics_(TensorService::MethodNames(), admission_),
+        health_(MakeHealth()),
+        tensors_(MakeTensorService({admission_, metrics_, log_, arena_,
+                                    options.max_message_bytes,
+                                    options.access_log})) {}
+
+  ~AxisServer() override {
+    if (poller_.joinable()) Shutdown();
+  }
+
+  absl::Status Listen() {
+    AXIS_RETURN_IF_ERROR(ServeMetrics());
+    AXIS_RETURN_IF_ERROR(ServeCalls());
+    for (const char* name : {"", "readiness", "liveness"})
+      health_->Set(name, true);
+    health_->Start(queue_.get());
+    tensors_->Start(queue_.get());
+    // One thread polls: more of them only hand events to each other.
+    poller_ = std::thread([this] {
+      void* event = nullptr;
+      bool ok = false;
+      while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
+    });
+    log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
+                            {"metrics", options_.metrics},
+                            {"threads", threads_},
+                            {"version", AXIS_VERSION}});
+    return absl::OkStatus();
+  }
+
+  const std::vector<int>& ports() const override { return ports_; }
+
+  void BecomeUnready() override {
+    // Not liveness: a server that drains must not be killed for it.
+    health_->Set("", false);
+    health_->Set("readiness", false);
+  }
+
+  void Shutdown() override {
+    health_->EndWatches();
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + options_.drain_timeout));
+    // Calls that compute still hold their place in the queue.
+    while (metrics_.inflight() > 0) absl::SleepFor(absl::Milliseconds(1));
+    queue_->Shutdown();
+    poller_.join();
+  }
+
+  void Tick() override {
+    const int64_t begun = metrics_.begun();
+    const bool busy = begun != last_begun_ || metrics_.inflight() > 0;
+    idle_ticks_ = busy ? 0 : idle_ticks_ + 1;
+    last_begun_ = begun;
+    if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
+  }
+
+ private:
+  absl::Status ServeMetrics() {
+    if (options_.metrics.empty()) return absl::OkStatus();
+    try {
+      // Several threads and a timeout, so that clients that connect and say
+      // nothing cannot starve a scrape.
+      exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
+          "listening_ports", options_.metrics, "num_threads", "4",
+          "request_timeout_ms", "2000", "keep_alive_timeout_ms", "2000"});
+    } catch (const std::exception& error) {
+      return absl::UnavailableError(absl::StrCat(
+          "cannot serve metrics on --metrics=", options_.metrics, ": ",
+          error.what(), " (is the port taken?)"));
+    }
+    for (const auto& collectable : metrics_.Collectables())
+      exposer_->RegisterCollectable(collectable);
+    return absl::OkStatus();
+  }
+
+  absl::Status ServeCalls() {
+    if (options_.reflection)
+      grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+    grpc::ServerBuilder builder;
+    ports_.resize(options_.listen.size());
+    for (size_t i = 0; i < ports_.size(); ++i)
+      builder.AddListeningPort(options_.listen[i],
+                               grpc::InsecureServerCredentials(), &ports_[i]);
+    builder.RegisterService(tensors_->service());
+    builder.RegisterService(health_->service());
+    // Our own limit is checked in the call, where the answer can say what to
+    // do; what gRPC buffers until then is bounded by the quota.
+    builder.SetMaxReceiveMessageSize(-1);
+    builder.SetMaxSendMessageSize(-1);
+    grpc::ResourceQuota quota("axisd");
+    quota.Resize(static_cast<size_t>(std::max(
+        options_.max_inflight_bytes, 2 * options_.max_message_bytes)));
+    quota.SetMaxThreads(kMaxSyncThreads);
+    builder.SetResourceQuota(quota);
+    // gRPC inflates a compressed message without a bound: take none.
+    builder.AddChannelArgument(
+        GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1);
+    // Else a second server could share the port, and half the calls.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(
+        GRPC_ARG_MAX_CONNECTION_AGE_MS,
+        static_cast<int>(
+            absl::ToInt64Milliseconds(options_.max_connection_age)));
+    builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
+    builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
+    queue_ = builder.AddCompletionQueue();
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr ||
+        std::count(ports_.begin(), ports_.end(), 0) > 0)
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on --listen=",
+                       absl::StrJoin(options_.listen, ","),
+                       " (is an address taken?)"));
+    return absl::OkStatus();
+  }
+
+  const Options options_;
+  const Log& log_;
+  const int threads_;
+  tbb::global_control parallelism_;
+  tbb::task_arena arena_;
+  Admission admission_;
+  Metrics metrics_;
+  std::unique_ptr<Health> health_;
+  std::unique_ptr<TensorService> tensors_;
+  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::vector<int> ports_;
+  std::thread poller_;
+  int64_t last_begun_ = 0;
+  int idle_ticks_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(const Options& options,
+                                                      const Log& log) {
+  auto server = std::make_unique<AxisServer>(options, log);
+  AXIS_RETURN_IF_ERROR(server->Listen());
+  return server;
+}
+
+}  // namespace axis

@@ -1,0 +1,306 @@
+// Claims of the .npy reader and writer: every version, order, byte order and
+// type comes out as the elements NumPy meant; all else is refused, by name.
+#include "client/npy.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace axis {
+namespace {
+
+// A file made by hand, not by the writer that is tested here.
+std::string File(absl::string_view literal, absl::string_view data,
+                 int major = 1) {
+  std::string file("\x93NUMPY", 6);
+  file.push_back(static_cast<char>(major));
+  file.push_back('\0');
+  for (int i = 0; i < (major == 1 ? 2 : 4); ++i)
+    file.push_back(static_cast<char>(literal.size() >> 8 * i & 0xff));
+  return absl::StrCat(file, literal, data);
+}
+
+std::string Literal(absl::string_view descr, absl::string_view shape,
+                    bool fortran = false) {
+  return absl::StrCat("{'descr': '", descr,
+                      "', 'fortran_order': ", fortran ? "True" : "False",
+                      ", 'shape': ", shape, ", }   \n");
+}
+
+std::string Message(const std::string& file, const NpyReading& reading = {}) {
+  return std::string(ReadNpy(file, reading).status().message());
+}
+
+std::vector<int64_t> Shape(const pb::Tensor& tensor) {
+  return {tensor.shape().begin(), tensor.shape().end()};
+}
+
+// The bytes 0, 1, 2, ...
+std::string Counting(size_t bytes) {
+  std::string data(bytes, '\0');
+  std::iota(data.begin(), data.end(), '\0');
+  return data;
+}
+
+TEST(NpyTest, EveryVersionIsRead) {
+  for (const int major : {1, 2, 3}) {
+    const auto tensor =
+        ReadNpy(File(Literal("<u2", "(2, 3)"), Counting(12), major));
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_U16);
+    EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(tensor->data(), Counting(12));
+  }
+  for (const int major : {0, 4, 255})
+    EXPECT_TRUE(absl::StrContains(
+        Message(File(Literal("<u2", "(2, 3)"), Counting(12), major)),
+        "version must be 1.0, 2.0 or 3.0"));
+}
+
+struct Type {
+  const char* descr;
+  pb::DataType data_type;
+  size_t bytes;
+  size_t swapped;  // bytes of what is turned round when big-endian
+};
+constexpr Type kTypes[] = {
+    {"b1", pb::DATA_TYPE_BOOL, 1, 1}, {"u1", pb::DATA_TYPE_U8, 1, 1},
+    {"i1", pb::DATA_TYPE_I8, 1, 1},   {"u2", pb::DATA_TYPE_U16, 2, 2},
+    {"i2", pb::DATA_TYPE_I16, 2, 2},  {"f2", pb::DATA_TYPE_F16, 2, 2},
+    {"u4", pb::DATA_TYPE_U32, 4, 4},  {"i4", pb::DATA_TYPE_I32, 4, 4},
+    {"f4", pb::DATA_TYPE_F32, 4, 4},  {"u8", pb::DATA_TYPE_U64, 8, 8},
+    {"i8", pb::DATA_TYPE_I64, 8, 8},  {"f8", pb::DATA_TYPE_F64, 8, 8},
+    {"c8", pb::DATA_TYPE_C64, 8, 4},  {"c16", pb::DATA_TYPE_C128, 16, 8},
+};
+
+TEST(NpyTest, EveryTypeIsReadInEveryByteOrder) {
+  for (const Type& type : kTypes) {
+    const std::string data = Counting(3 * type.bytes);
+    std::string swapped;
+    for (size_t at = 0; at < data.size(); at += type.swapped)
+      for (size_t i = type.swapped; i-- > 0;) swapped += data[at + i];
+    for (const char order : {'<', '=', '|', '>'}) {
+      const std::string descr = absl::StrCat(std::string(1, order), type.descr);
+      const auto tensor = ReadNpy(File(Literal(descr, "(3,)"), data));
+      ASSERT_EQ(tensor.ok(), order != '|' || type.bytes == 1) << descr;
+      if (!tensor.ok()) continue;
+      EXPECT_EQ(tensor->data_type(), type.data_type) << descr;
+      EXPECT_EQ(tensor->data(), order == '>' ? swapped : data) << descr;
+    }
+  }
+}
+
+TEST(NpyTest, FortranOrderBecomesRowMajor) {
+  for (const Type& type : kTypes) {
+    const std::string descr =
+        absl::StrCat(type.bytes == 1 ? "|" : "<", type.descr);
+    std::string data(24 * type.bytes, '\0');
+    for (size_t i = 0; i < data.size(); ++i)
+      data[i] = static_cast<char>(i ^ i >> 4);  // no two elements alike
+    const auto tensor = ReadNpy(File(Literal(descr, "(2, 3, 4)", true), data));
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3, 4}));
+    for (size_t i = 0; i < 2; ++i)
+      for (size_t j = 0; j < 3; ++j)
+        for (size_t k = 0; k < 4; ++k)
+          EXPECT_EQ(tensor->data().substr((12 * i + 4 * j + k) * type.bytes,
+                                          type.bytes),
+                    data.substr((i + 2 * j + 6 * k) * type.bytes, type.bytes))
+              << descr;
+  }
+}
+
+TEST(NpyTest, FortranOrderAndBigEndianTogether) {
+  const auto tensor = ReadNpy(
+      File(Literal(">u2", "(2, 2)", true), std::string("\0a\0b\0c\0d", 8)));
+  ASSERT_TRUE(tensor.ok());
+  EXPECT_EQ(tensor->data(), std::string("a\0c\0b\0d\0", 8));
+}
+
+TEST(NpyTest, ScalarsAndEmptyArraysAreTensors) {
+  const auto scalar = ReadNpy(File(Literal("<f4", "()", true), "abcd"));
+  ASSERT_TRUE(scalar.ok()) << scalar.status();
+  EXPECT_EQ(scalar->shape_size(), 0);
+  EXPECT_EQ(scalar->data(), "abcd");
+  for (const bool fortran : {false, true}) {
+    const auto empty = ReadNpy(File(Literal("<f4", "(3, 0, 5)", fortran), ""));
+    ASSERT_TRUE(empty.ok()) << empty.status();
+    EXPECT_EQ(Shape(*empty), (std::vector<int64_t>{3, 0, 5}));
+    EXPECT_TRUE(empty->has_data());
+    EXPECT_EQ(empty->data(), "");
+  }
+}
+
+TEST(NpyTest, HeadersMayBeSpelledInAnyWayThatPythonReads) {
+  for (const char* literal :
+       {"{\"shape\":(2,),\"descr\":\"|u1\",\"fortran_order\":False}",
+        "{ 'fortran_order' : False , 'shape' : ( 2 , ) , 'descr' : '|u1' , }",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2L,)}\n"})
+    EXPECT_TRUE(ReadNpy(File(literal, "ab")).ok())
+        << literal << ": " << Message(File(literal, "ab"));
+}
+
+TEST(NpyTest, BadHeadersAreRefused) {
+  for (const char* literal :
+       {"", "{", "}", "{}", "[]", "{'descr': '|u1'}",
+        "{'descr': '|u1', 'fortran_order': 0, 'shape': (2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (-2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), 'x': 1}",
+        "{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, "
+        "'shape': (2,)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)} ()",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (2 3)}",
+        "{'descr': '|u1', 'fortran_order': False, 'shape': (,)}",
+        "{'descr': '|u1', 'fortran_order': False, "
+        "'shape': (99999999999999999999,)}",
+        "{'descr': '|u1' 'fortran_order': False, 'shape': (2,)}",
+        "{'descr': '|u1, 'fortran_order': False, 'shape': (2,)}"})
+    EXPECT_FALSE(ReadNpy(File(literal, "ab")).ok()) << literal;
+  EXPECT_FALSE(ReadNpy("PK\x03\x04 a zip file, as of np.savez").ok());
+}
+
+TEST(NpyTest, TypesThatNoTensorHasAreRefusedByName) {
+  for (const char* descr :
+       {"|O", "<U5", "|S3", "<M8[ns]", "<m8", "<f16", "|V3", "|V16", ">V2",
+        "<c32", "<i3", "u", "", "<f4junk", "|u2"}) {
+    const std::string message = Message(File(Literal(descr, "(0,)"), ""));
+    EXPECT_TRUE(absl::StrContains(message, absl::StrCat("'", descr, "'")))
+        << message;
+  }
+  const std::string message = Message(
+      File("{'descr': [('\xc3\xa4', '<f4'), ('b', '<i4')], 'fortran_order': "
+           "False, 'shape': (0,)}",
+           "", 3));
+  EXPECT_TRUE(absl::StrContains(message, "descr '[(")) << message;
+  EXPECT_TRUE(absl::StrContains(message, "structured")) << message;
+}
+
+TEST(NpyTest, SizesThatOverflowAreRefused) {
+  for (const char* shape :
+       {"(9223372036854775807, 2)", "(4294967296, 4294967296, 4294967296)",
+        "(9223372036854775807, 9223372036854775807, 0)",
+        "(2305843009213693952,)"})
+    EXPECT_TRUE(
+        absl::StrContains(Message(File(Literal("<f4", shape), "")), "63 bits"))
+        << shape;
+  std::string axes = "(";
+  for (int i = 0; i < 64; ++i) absl::StrAppend(&axes, "1,");
+  EXPECT_TRUE(ReadNpy(File(Literal("|u1", axes + ")"), "a")).ok());
+  EXPECT_FALSE(ReadNpy(File(Literal("|u1", axes + "1)"), "a")).ok());
+}
+
+TEST(NpyTest, HeadersAreBounded) {
+  std::string literal = Literal("|u1", "(2,)");
+  literal.append(kMaxNpyHeaderBytes - 12 - literal.size(), ' ');
+  EXPECT_TRUE(ReadNpy(File(literal, "ab", 2)).ok());
+  literal += ' ';
+  EXPECT_TRUE(absl::StrContains(Message(File(literal, "ab", 2)),
+                                "at most 65524 bytes, has 65525"));
+  EXPECT_TRUE(absl::StrContains(
+      Message(std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12)),
+      "has 4294967295"));
+}
+
+TEST(NpyTest, EveryTruncationAndEveryExtraByteIsRefused) {
+  for (const int major : {1, 2, 3}) {
+    const std::string file =
+        File(Literal("<f4", "(2, 2)"), Counting(16), major);
+    ASSERT_TRUE(ReadNpy(file).ok());
+    for (size_t size = 0; size < file.size(); ++size)
+      EXPECT_FALSE(ReadNpy(file.substr(0, size)).ok()) << size;
+    EXPECT_TRUE(
+        absl::StrContains(Message(file + "x"), "must hold the 16 bytes"))
+        << Message(file + "x");
+  }
+}
+
+TEST(NpyTest, NoByteOfAHeaderCanCrashTheReader) {
+  const std::string file = File(Literal("<f4", "(2, 2)", true), Counting(16));
+  for (size_t at = 0; at + 16 < file.size(); ++at) {
+    for (int value = 0; value < 256; ++value) {
+      std::string bad = file;
+      bad[at] = static_cast<char>(value);
+      const auto tensor = ReadNpy(bad);
+      EXPECT_TRUE(!tensor.ok() || tensor->data().size() == 16) << at;
+    }
+  }
+}
+
+TEST(NpyTest, RawItemsNeedAType) {
+  NpyReading bf16{pb::DATA_TYPE_BF16, {}};
+  for (const char* descr : {"<V2", "|V2"}) {
+    const std::string file = File(Literal(descr, "(2,)"), "abcd");
+    EXPECT_TRUE(absl::StrContains(Message(file), "--dtype=BF16"));
+    const auto tensor = ReadNpy(file, bf16);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_BF16);
+  }
+  EXPECT_TRUE(
+      absl::StrContains(Message(File(Literal("<f4", "(2,)"), "abcdefgh"), bf16),
+                        "items must have the 2 bytes of BF16"));
+}
+
+TEST(NpyTest, BytesMayBeReadAsTypesThatNumpyLacks) {
+  const std::string file = File(Literal("|u1", "(3,)"), "abc");
+  const auto tensor =
+      ReadNpy(file, {pb::DATA_TYPE_U4, std::vector<int64_t>{2, 3}});
+  ASSERT_TRUE(tensor.ok()) << tensor.status();
+  EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_U4);
+  EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(tensor->data(), "abc");
+  EXPECT_TRUE(absl::StrContains(Message(file, {pb::DATA_TYPE_U4, {}}),
+                                "the shape given"));
+  EXPECT_FALSE(ReadNpy(File(Literal("<u2", "(1,)"), "ab"),
+                       {pb::DATA_TYPE_U4, std::vector<int64_t>{4}})
+                   .ok());
+}
+
+TEST(NpyTest, WhatIsWrittenIsReadBack) {
+  for (int number = 1; number <= pb::DATA_TYPE_STRING; ++number) {
+    pb::Tensor tensor;
+    tensor.set_data_type(static_cast<pb::DataType>(number));
+    const NpyType* const type = FindNpyType(tensor.data_type());
+    for (const std::vector<int64_t>& shape :
+         {std::vector<int64_t>{}, {7}, {2, 0}, {2, 3, 4}}) {
+      tensor.mutable_shape()->Assign(shape.begin(), shape.end());
+      tensor.set_data(std::string(
+          type ? static_cast<size_t>(*NpyBytes(shape, type->item_bytes)) : 5,
+          'x'));
+      const auto header = NpyHeaderOf(tensor);
+      ASSERT_TRUE(header.ok()) << header.status();
+      EXPECT_EQ(header->size() % 64, 0u);
+      EXPECT_EQ(header->back(), '\n');
+      const auto back =
+          ReadNpy(*header + tensor.data(), {tensor.data_type(), shape});
+      ASSERT_TRUE(back.ok()) << back.status();
+      EXPECT_EQ(back->SerializeAsString(), tensor.SerializeAsString());
+      EXPECT_EQ(ParseNpyHeader(*header)->shape,
+                type ? shape : std::vector<int64_t>{5});
+    }
+  }
+}
+
+TEST(NpyTest, WrongTensorsAreNotWritten) {
+  pb::Tensor tensor;
+  tensor.set_data_type(pb::DATA_TYPE_F32);
+  tensor.add_shape(2);
+  tensor.set_data("1234567");
+  EXPECT_FALSE(NpyHeaderOf(tensor).ok());
+  tensor.set_data("12345678");
+  EXPECT_TRUE(NpyHeaderOf(tensor).ok());
+  tensor.set_layout(pb::LAYOUT_NXC);
+  EXPECT_FALSE(NpyHeaderOf(tensor).ok());
+  tensor.clear_layout();
+  tensor.set_shape(0, -2);
+  EXPECT_FALSE(NpyHeaderOf(tensor).ok());
+  tensor.mutable_values();
+  EXPECT_FALSE(NpyHeaderOf(tensor).ok());
+}
+
+}  // namespace
+}  // namespace axis

@@ -1,0 +1,46 @@
+#!/usr/bin/python3
+"""A message of 64 MiB in one call: right, in one pass, and what it takes.
+
+Usage: big.py AXISD
+"""
+
+import sys
+import time
+
+import numpy as np
+from harness import MIB, Axisd, Checks, pb
+
+SHAPE = (16, 256, 256, 16)  # N, H, W, C: 64 MiB of f32
+
+
+def main() -> None:
+    check = Checks()
+    image = np.random.default_rng(1).random(SHAPE, dtype=np.float32)
+    request = pb.TransposeRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_F32", shape=SHAPE,
+                        data=image.tobytes()),
+        op=pb.Transpose(order=[0, 3, 1, 2]))
+    with Axisd(sys.argv[1]) as server:
+        before, idle = server.copies(), server.memory()
+        start = time.monotonic()
+        output = server.stub.Transpose(request, timeout=60).output
+        seconds = time.monotonic() - start
+        after, peak = server.copies(), server.memory("VmHWM")
+        held = server.metrics().get("axisd_inflight_bytes")
+    want = np.transpose(image, (0, 3, 1, 2))
+    got = np.frombuffer(output.data, np.float32)
+    check("the shape is right", tuple(output.shape) == want.shape,
+          output.shape)
+    check("every element is right",
+          np.array_equal(got, np.ravel(want)), "another order")
+    copies = {kind: int(after[kind] - before[kind]) for kind in after}
+    check("one strided copy", copies["strided"] == 1, copies)
+    check("at most one joined copy", copies["joined"] <= 1, copies)
+    check("nothing is held afterwards", held == 0, held)
+    print(f"64 MiB NHWC -> NCHW in {seconds:.3f} s from Python; copies "
+          f"{copies}; peak RSS {peak / MIB:.0f} MiB, idle {idle / MIB:.0f}")
+    check.finish("one call of 64 MiB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,287 @@
+#include "kernels/copy.h"
+
+#include <gtest/gtest.h>
+#include <hwy/targets.h>
+#include <tbb/task_arena.h>
+
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "kernels/plan.h"
+#include "kernels/view.h"
+#include "tests/kernels/random_copy.h"
+
+namespace axis {
+namespace {
+
+using testing::CopyElements;
+using testing::GuardedBuffer;
+using testing::Random;
+using testing::RandomLayout;
+using testing::RandomShape;
+using testing::RandomView;
+using testing::Reach;
+
+// Every instruction set this machine has, one after the other.
+class EveryTarget {
+ public:
+  EveryTarget() {
+    for (int64_t all = hwy::SupportedTargets(); all != 0; all &= all - 1)
+      targets_.push_back(all & -all);
+  }
+  ~EveryTarget() { Force(0); }
+  void Use(size_t i) { Force(targets_[i % targets_.size()]); }
+
+ private:
+  static void Force(int64_t target) {
+    hwy::SetSupportedTargetsForTest(target);
+    hwy::GetChosenTarget().DeInit();
+  }
+  std::vector<int64_t> targets_;
+};
+
+int64_t CountFromEnvironment(int64_t otherwise) {
+  const char* count = std::getenv("AXIS_COPY_PLANS");
+  return count == nullptr ? otherwise : std::atoll(count);
+}
+
+// Where a buffer lies is part of the test: against the end of its guarded
+// memory, or its begin plus a few bytes.
+std::byte* Place(Random& random, const GuardedBuffer& memory, int64_t bytes) {
+  return random.OneIn(2) ? memory.Last(static_cast<size_t>(bytes))
+                         : memory.From(static_cast<size_t>(
+                               random.OneIn(2) ? 0 : random.In(0, 63)));
+}
+
+// Copies `src_view` of a random source to `dst_views[i]` of buffer i, and
+// compares all of each buffer with what the oracle makes of it.
+class Checker {
+ public:
+  explicit Checker(size_t bytes) : src_(bytes) {
+    random_.Fill(src_.From(0), src_.size());
+    for (int i = 0; i < kTargets; ++i)
+      dst_.push_back(std::make_unique<GuardedBuffer>(bytes));
+  }
+
+  Random& random() { return random_; }
+
+  void Check(const std::vector<View>& src_views,
+             const std::vector<View>& dst_views, int64_t bits,
+             int64_t src_elements) {
+    const int64_t src_bytes = PackedBytes(src_elements, bits);
+    const std::byte* src = Place(random_, src_, src_bytes);
+    std::vector<Plan> plans;
+    std::vector<Target> targets;
+    std::vector<std::vector<std::byte>> expected;
+    plans.reserve(src_views.size());
+    for (size_t i = 0; i < src_views.size(); ++i) {
+      const std::optional<Plan> plan =
+          CompilePlan(src_views[i], dst_views[i], bits);
+      ASSERT_TRUE(plan.has_value());
+      plans.push_back(*plan);
+      const int64_t bytes = PackedBytes(Reach(dst_views[i]), bits);
+      std::byte* dst = Place(random_, *dst_[i], bytes);
+      random_.Fill(dst, static_cast<size_t>(bytes));
+      targets.push_back({&plans.back(), dst});
+      expected.emplace_back(dst, dst + bytes);
+      if (bits % 8 != 0) std::fill(expected[i].begin(), expected[i].end(),
+                                   std::byte{0});
+      CopyElements(src_views[i], dst_views[i], bits, src, expected[i].data());
+    }
+    const std::span<const std::byte> piece(src,
+                                           static_cast<size_t>(src_bytes));
+    EXPECT_EQ(Copy({&piece, 1}, targets), 0);
+    for (size_t i = 0; i < targets.size(); ++i)
+      if (!std::equal(expected[i].begin(), expected[i].end(), targets[i].dst))
+        Report(plans[i]);
+  }
+
+  static constexpr int kTargets = 6;
+
+ private:
+  static void Report(const Plan& plan) {
+    std::string text;
+    for (const Loop& loop : plan.loops)
+      text += " (" + std::to_string(loop.extent) + ", " +
+              std::to_string(loop.src_stride) + ", " +
+              std::to_string(loop.dst_stride) + ")";
+    ADD_FAILURE() << "item " << plan.item_bits << " run " << plan.run
+                  << " from " << plan.src_offset << " to " << plan.dst_offset
+                  << " loops" << text;
+  }
+
+  Random random_{20261121};
+  GuardedBuffer src_;
+  std::vector<std::unique_ptr<GuardedBuffer>> dst_;
+};
+
+constexpr int64_t kElements = 6000;
+
+TEST(CopyTest, MovesWhatRandomPlansSay) {
+  static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 48, 256};
+  Checker checker(1 << 20);
+  EveryTarget target;
+  Random& random = checker.random();
+  const int64_t count = CountFromEnvironment(20000);
+  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+    target.Use(static_cast<size_t>(i));
+    const int64_t bits = random.Of(kWidths);
+    const Shape shape =
+        RandomShape(random, random.OneIn(8) ? kElements : kElements / 10);
+    if (random.OneIn(2)) {
+      const View src = RandomView(random, shape);
+      checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
+    } else {
+      const View src = RandomLayout(random, shape);
+      checker.Check({src}, {RandomLayout(random, shape)}, bits, Reach(src));
+    }
+  }
+}
+
+TEST(CopyTest, MovesNarrowElementsAtEveryPhase) {
+  static const std::vector<int64_t> kWidths = {1, 2, 4, 3, 6};
+  Checker checker(1 << 20);
+  EveryTarget target;
+  Random& random = checker.random();
+  const int64_t count = CountFromEnvironment(20000) / 4;
+  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+    target.Use(static_cast<size_t>(i));
+    const Shape shape =
+        RandomShape(random, random.OneIn(8) ? kElements * 4 : kElements / 5);
+    const View src = random.OneIn(2) ? RandomView(random, shape)
+                                     : RandomLayout(random, shape);
+    checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
+                  std::max(Reach(src), Reach(Dense(shape))));
+  }
+}
+
+TEST(CopyTest, ReadsTheSourceOfASplitForAllItsTargets) {
+  static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 4, 1, 6};
+  Checker checker(1 << 20);
+  EveryTarget target;
+  Random& random = checker.random();
+  const int64_t count = CountFromEnvironment(20000) / 4;
+  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+    target.Use(static_cast<size_t>(i));
+    const Shape shape = RandomShape(random, kElements);
+    const size_t axis = static_cast<size_t>(
+        random.In(0, static_cast<int64_t>(shape.size()) - 1));
+    std::vector<View> src, dst;
+    const std::vector<int64_t> order = random.Order(shape.size());
+    const bool permute = random.OneIn(4), singles = random.OneIn(3);
+    for (int64_t at = 0; at < shape[axis] && src.size() < Checker::kTargets;) {
+      const int64_t extent =
+          singles ? 1 : random.In(1, std::min<int64_t>(shape[axis] - at, 9));
+      View piece = *Slice(Dense(shape), axis, at, extent);
+      if (permute) piece = Permute(piece, order);
+      src.push_back(piece);
+      dst.push_back(Dense(ShapeOf(piece)));
+      at += extent;
+    }
+    checker.Check(src, dst, random.Of(kWidths), Reach(Dense(shape)));
+  }
+}
+
+// Large enough for tasks, for stores past the caches, and for both at once.
+TEST(CopyTest, MovesLargeTensors) {
+  struct Case {
+    Shape shape;
+    std::vector<int64_t> order;
+    int64_t bits;
+  };
+  const std::vector<Case> cases = {
+      {{1031, 3, 257}, {0, 2, 1}, 32},  {{3, 517, 1027}, {1, 2, 0}, 64},
+      {{2048, 2048}, {1, 0}, 32},       {{1500, 1300}, {1, 0}, 64},
+      {{4096, 1024}, {1, 0}, 8},        {{1021, 2053}, {1, 0}, 128},
+      {{4096, 4096}, {1, 0}, 8},        {{3001, 2999}, {1, 0}, 16},
+      {{24, 20, 28, 22, 16}, {4, 3, 2, 1, 0}, 32},
+      {{300, 7, 200, 25}, {2, 0, 1, 3}, 16},
+      {{5000017, 3}, {1, 0}, 8},        {{3, 5000017}, {1, 0}, 8},
+      {{13, 1000003}, {1, 0}, 8},       {{1000003, 10}, {1, 0}, 16},
+      {{16, 64, 2, 2, 32, 32}, {0, 1, 4, 2, 5, 3}, 32},
+      {{96, 75, 24, 29}, {3, 0, 2, 1}, 32},
+      {{12000007}, {0}, 8},             {{2, 64, 3, 512, 32}, {0, 3, 2, 1, 4}, 16},
+      {{2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2},
+       {20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1,
+        0},
+       64},
+      {{2001, 3003}, {1, 0}, 4},        {{2048, 4096}, {1, 0}, 1},
+      {{3001, 2001}, {1, 0}, 3},        {{1024, 9, 333}, {2, 0, 1}, 6}};
+  Checker checker(48 << 20);
+  EveryTarget target;
+  size_t i = 0;
+  for (const Case& c : cases)
+    for (int workers : {1, 4}) {
+      target.Use(i++);
+      const View src = Permute(Dense(c.shape), c.order);
+      tbb::task_arena(workers).execute([&] {
+        checker.Check({src}, {Dense(ShapeOf(src))}, c.bits,
+                      SizeOf(Dense(c.shape)));
+      });
+      if (HasFailure()) return;
+    }
+}
+
+TEST(CopyTest, SplitsLargeTensors) {
+  struct Case {
+    Shape shape;
+    size_t axis;
+    std::vector<int64_t> lengths;
+    int64_t bits;
+  };
+  const std::vector<Case> cases = {
+      {{4096, 2304}, 1, {768, 768, 768}, 32},
+      {{1000003, 3}, 1, {1, 1, 1}, 8},
+      {{100003, 7}, 1, {1, 2, 4}, 32},
+      {{65537, 6}, 1, {1, 1, 1, 1, 1, 1}, 32},
+      {{64, 1000, 85}, 2, {4, 1, 80}, 32},
+      {{4001, 1024}, 0, {1000, 1001, 2000}, 16},
+      {{32, 116, 28, 28}, 1, {58, 58}, 32},
+      {{10240, 9}, 1, {4, 5}, 4}};
+  Checker checker(40 << 20);
+  EveryTarget target;
+  size_t i = 0;
+  for (const Case& c : cases)
+    for (int workers : {1, 4}) {
+      target.Use(i++);
+      std::vector<View> src, dst;
+      int64_t at = 0;
+      for (int64_t length : c.lengths) {
+        src.push_back(*Slice(Dense(c.shape), c.axis, at, length));
+        dst.push_back(Dense(ShapeOf(src.back())));
+        at += length;
+      }
+      tbb::task_arena(workers).execute(
+          [&] { checker.Check(src, dst, c.bits, SizeOf(Dense(c.shape))); });
+      if (HasFailure()) return;
+    }
+}
+
+TEST(CopyTest, JoinsASourceInPieces) {
+  Random random(1);
+  std::vector<std::byte> src(3 << 20), dst(src.size()), expected(src.size());
+  random.Fill(src.data(), src.size());
+  const View view = Permute(Dense(Shape{1024, 3072}), std::vector<int64_t>{1, 0});
+  CopyElements(view, Dense(ShapeOf(view)), 8, src.data(), expected.data());
+  std::vector<std::span<const std::byte>> pieces;
+  for (size_t at = 0; at < src.size();) {
+    const size_t bytes = std::min<size_t>(
+        static_cast<size_t>(random.In(0, 100000)), src.size() - at);
+    pieces.emplace_back(src.data() + at, bytes);
+    at += bytes;
+  }
+  const Plan plan = CompilePlan(view, 8);
+  const Target target = {&plan, dst.data()};
+  EXPECT_EQ(Copy(pieces, {&target, 1}), static_cast<int64_t>(src.size()));
+  EXPECT_EQ(dst, expected);
+}
+
+TEST(CopyTest, EmptyPlansTouchNothing) {
+  const Plan plan = CompilePlan(Dense(Shape{3, 0}), 32);
+  const Target target = {&plan, nullptr};
+  EXPECT_EQ(Copy({}, {&target, 1}), 0);
+}
+
+}  // namespace
+}  // namespace axis

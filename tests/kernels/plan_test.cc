@@ -1,0 +1,132 @@
+// Claims of kernels/plan.h: the post-conditions of CompilePlan.
+#include "kernels/plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "kernels/ops.h"
+
+namespace axis {
+namespace {
+
+View DenseOf(std::vector<int64_t> shape) { return Dense(shape); }
+
+View Transposed(const View& view, std::vector<int64_t> order) {
+  return Permute(view, order);
+}
+
+TEST(Plan, IdentityIsOneRun) {
+  const Plan plan = CompilePlan(DenseOf({8, 3, 224, 224}), 32);
+  EXPECT_TRUE(plan.loops.empty());
+  EXPECT_EQ(plan.run, 8 * 3 * 224 * 224 * 32);
+  EXPECT_TRUE(IsSlice(plan));
+}
+
+TEST(Plan, OuterSplitIsASlice) {
+  const View piece = *Slice(DenseOf({8, 3, 5}), 0, 2, 4);
+  const Plan plan = CompilePlan(piece, 32);
+  EXPECT_TRUE(IsSlice(plan));
+  EXPECT_EQ(plan.src_offset, 2 * 3 * 5 * 32);
+  EXPECT_EQ(plan.run, 4 * 3 * 5 * 32);
+}
+
+TEST(Plan, NarrowElementsAreASliceOnlyInWholeUnits) {
+  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 1, 8), 4)));
+  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 3), 4)));
+  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 4), 4)));
+  // 8 elements of 3 bits are one unit; 4 of them are no whole bytes.
+  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({24}), 0, 8, 8), 3)));
+  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({24}), 0, 4, 8), 3)));
+  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({8}), 0, 4, 4), 6)));
+}
+
+TEST(Plan, ChannelsLastHasThreeLoopsAndExtentsOfOneNone) {
+  const Plan plan =
+      CompilePlan(Transposed(DenseOf({8, 3, 224, 224}), {0, 2, 3, 1}), 32);
+  ASSERT_EQ(plan.loops.size(), 3u);  // N, HW, C
+  EXPECT_EQ(plan.loops[1], (Loop{224 * 224, 32, 3 * 32}));
+  EXPECT_TRUE(
+      IsSlice(CompilePlan(Transposed(DenseOf({1, 33}), {1, 0}), 32)));
+  EXPECT_EQ(CompilePlan(Transposed(DenseOf({2, 1, 3, 1}), {3, 2, 1, 0}), 8),
+            CompilePlan(Transposed(DenseOf({2, 3}), {1, 0}), 8));
+}
+
+TEST(Plan, OfAnEmptyViewCopiesNothing) {
+  const Plan plan = CompilePlan(DenseOf({4, 0, 5}), 32);
+  EXPECT_EQ(plan.run, 0);
+  EXPECT_EQ(BitsOf(plan), 0);
+  EXPECT_TRUE(IsSlice(plan));
+}
+
+TEST(Plan, PackedBytesFillsUpTheLastUnit) {
+  EXPECT_EQ(PackedBytes(3, 32), 12);
+  EXPECT_EQ(PackedBytes(0, 4), 0);
+  EXPECT_EQ(PackedBytes(3, 4), 2);
+  EXPECT_EQ(PackedBytes(9, 1), 2);
+  EXPECT_EQ(PackedBytes(1, 3), 3);
+  EXPECT_EQ(PackedBytes(9, 3), 6);
+  EXPECT_EQ(PackedBytes(5, 6), 6);
+}
+
+TEST(Plan, DestinationMayBeAViewToo) {
+  // Scatter: the inverse of a transpose, by exchanging the sides.
+  const View dense = DenseOf({4, 5, 6});
+  const View turned = Transposed(DenseOf({6, 5, 4}), {2, 1, 0});
+  const std::optional<Plan> plan = CompilePlan(dense, turned, 16);
+  ASSERT_TRUE(plan.has_value());
+  ASSERT_EQ(plan->loops.size(), 3u);
+  EXPECT_EQ(plan->loops[0], (Loop{6, 16, 5 * 4 * 16}));
+  EXPECT_EQ(plan->loops[2], (Loop{4, 5 * 6 * 16, 16}));
+}
+
+TEST(Plan, AxesThatDoNotNestHaveNoPlan) {
+  // 6 as 2 x 3 swapped, against 6 as 3 x 2 swapped.
+  auto shuffled = [](int64_t group) {
+    return (*Apply(ShuffleChannels{0, group}, DenseOf({6})))[0];
+  };
+  EXPECT_FALSE(CompilePlan(shuffled(2), shuffled(3), 8).has_value());
+  EXPECT_TRUE(CompilePlan(shuffled(2), shuffled(2), 8).has_value());
+}
+
+TEST(Plan, PostConditionsHoldOnRandomViews) {
+  std::mt19937 rng(7);
+  auto pick = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
+  };
+  for (int trial = 0; trial < 20000; ++trial) {
+    std::vector<int64_t> shape(static_cast<size_t>(pick(0, 6)));
+    for (int64_t& e : shape) e = pick(1, 5);
+    std::vector<int64_t> order(shape.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    std::shuffle(order.begin(), order.end(), rng);
+    View view = Transposed(DenseOf(shape), order);
+    if (!shape.empty() && pick(0, 1) == 1) {
+      const int64_t extent = ShapeOf(view)[0], from = pick(0, extent - 1);
+      view = *Slice(view, 0, from, pick(1, extent - from));
+    }
+    const Plan plan = CompilePlan(view, 8);
+    EXPECT_EQ(BitsOf(plan), SizeOf(view) * 8);
+    int64_t dst_stride = INT64_MAX;
+    for (size_t i = 0; i < plan.loops.size(); ++i) {
+      EXPECT_GT(plan.loops[i].extent, 1);
+      EXPECT_LT(plan.loops[i].dst_stride, dst_stride);
+      dst_stride = plan.loops[i].dst_stride;
+      if (i > 0) {
+        const Loop &a = plan.loops[i - 1], &b = plan.loops[i];
+        EXPECT_FALSE(a.src_stride == b.extent * b.src_stride &&
+                     a.dst_stride == b.extent * b.dst_stride);
+      }
+    }
+    if (!plan.loops.empty()) {
+      EXPECT_FALSE(plan.loops.back().src_stride == plan.run &&
+                   plan.loops.back().dst_stride == plan.run);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axis

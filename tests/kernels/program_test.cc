@@ -1,0 +1,225 @@
+// Claims of kernels/program.h: random chains of ops against the oracle, element
+// by element and at every width; how many passes a chain takes; what it says of
+// a chain that is wrong.
+#include "kernels/program.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+
+#include "kernels/copy.h"
+#include "tests/reference.h"
+
+namespace axis {
+namespace {
+
+std::string OpName(size_t k) { return "ops[" + std::to_string(k) + "]"; }
+
+using Bytes = std::vector<std::byte>;
+
+// Element i of a test tensor: its low bits tell it from its neighbours.
+void PutItem(int64_t value, int64_t width, std::byte* at) {
+  std::memset(at, 0, static_cast<size_t>(width));
+  std::memcpy(at, &value, static_cast<size_t>(std::min<int64_t>(width, 8)));
+  if (width == 16) std::memcpy(at + 8, &value, 8);
+}
+
+Bytes Pack(const reference::Array& array, int64_t width) {
+  Bytes bytes(array.items.size() * static_cast<size_t>(width));
+  for (size_t i = 0; i < array.items.size(); ++i)
+    PutItem(array.items[i], width, &bytes[i * static_cast<size_t>(width)]);
+  return bytes;
+}
+
+// Runs `program` as the server does, on inputs of `width` bytes an element.
+std::vector<Bytes> RunProgram(const Program& program,
+                              const std::vector<reference::Array>& inputs,
+                              int64_t width) {
+  std::vector<Bytes> buffers;
+  for (int64_t n : program.buffer_bytes)
+    buffers.emplace_back(static_cast<size_t>(n));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    buffers[i] = Pack(inputs[i], width);
+  for (const Program::Pass& pass : program.passes) {
+    std::vector<Target> targets;
+    for (const Program::Write& write : pass.writes)
+      targets.push_back(
+          {&write.plan, buffers[static_cast<size_t>(write.buffer)].data()});
+    const std::span<const std::byte> src =
+        buffers[static_cast<size_t>(pass.src)];
+    EXPECT_EQ(Copy({&src, 1}, targets), 0);
+    // Nobody may need a dead buffer.
+    for (int b : pass.dead)
+      for (std::byte& x : buffers[static_cast<size_t>(b)]) x = std::byte{0xEE};
+  }
+  std::vector<Bytes> out;
+  for (const Program::Output& output : program.outputs)
+    out.push_back(buffers[static_cast<size_t>(output.buffer)]);
+  return out;
+}
+
+class Random {
+ public:
+  explicit Random(uint64_t seed) : rng_(seed) {}
+  int64_t Pick(int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(rng_);
+  }
+  std::vector<int64_t> PickShape() {
+    std::vector<int64_t> shape(static_cast<size_t>(Pick(0, 5)));
+    for (int64_t& e : shape) e = Pick(0, 20) == 0 ? Pick(0, 1) : Pick(1, 6);
+    return shape;
+  }
+  // An op for a tensor of `shape`; with `one` it makes one output.
+  Op PickOp(const std::vector<int64_t>& shape, bool one) {
+    const int64_t rank = static_cast<int64_t>(shape.size());
+    if (rank == 0) return Transpose{};
+    const int64_t axis = Pick(0, rank - 1);
+    const int64_t extent = shape[static_cast<size_t>(axis)];
+    std::vector<int64_t> divisors;
+    for (int64_t d = 1; d <= std::max<int64_t>(extent, 1); ++d)
+      if (extent % d == 0) divisors.push_back(d);
+    const int64_t divisor = divisors[static_cast<size_t>(
+        Pick(0, static_cast<int64_t>(divisors.size()) - 1))];
+    switch (Pick(0, one ? 2 : 3)) {
+      case 0: {
+        Transpose op;
+        for (int64_t i = 0; i < rank; ++i) op.order.push_back(i);
+        std::shuffle(op.order.begin(), op.order.end(), rng_);
+        if (Pick(0, 4) == 0) op.order.clear();
+        return op;
+      }
+      case 1: return ShuffleChannels{axis - (Pick(0, 1) ? rank : 0), divisor};
+      case 2: return Shuffle{axis, divisor, Pick(0, 1) == 1};
+      default: {
+        const int64_t a = Pick(0, extent), b = Pick(0, extent - a);
+        return VariadicSplit{axis, {a, Pick(0, 1) ? extent - a - b : -1, b}};
+      }
+    }
+  }
+
+ private:
+  std::mt19937_64 rng_;
+};
+
+TEST(Program, RandomChainsAgreeWithTheOracle) {
+  const char* chains_env = std::getenv("AXIS_CHAINS");
+  const char* seed_env = std::getenv("AXIS_SEED");
+  const int chains = chains_env != nullptr ? std::atoi(chains_env) : 100000;
+  const uint64_t seed =
+      seed_env != nullptr ? std::strtoull(seed_env, nullptr, 10) : 20261121;
+  std::printf("chains: %d, seed: %llu (AXIS_CHAINS, AXIS_SEED)\n", chains,
+              static_cast<unsigned long long>(seed));
+  Random random(seed);
+  int64_t passes = 0, outputs = 0;
+  for (int trial = 0; trial < chains; ++trial) {
+    std::vector<reference::Array> inputs, expected;
+    std::vector<InputSpec> specs;
+    const int64_t width = int64_t{1} << random.Pick(0, 4);
+    for (int64_t n = random.Pick(1, 2); n > 0; --n) {
+      inputs.push_back(reference::Iota(random.PickShape()));
+      const auto& shape = inputs.back().shape;
+      specs.push_back({{shape.begin(), shape.end()}, width * 8});
+    }
+    expected = inputs;
+    std::vector<Op> ops;
+    for (int64_t n = random.Pick(0, 4); n > 0; --n) {
+      const Op op = random.PickOp(expected[0].shape, expected.size() > 6);
+      bool allowed = true;
+      for (const auto& e : expected) allowed &= Validate(op, e.shape).ok();
+      if (!allowed) continue;
+      ops.push_back(op);
+      std::vector<reference::Array> next;
+      for (const auto& e : expected)
+        for (auto& o : reference::Apply(op, e)) next.push_back(std::move(o));
+      expected = std::move(next);
+    }
+    const auto program = CompileProgram(specs, ops, OpName);
+    ASSERT_TRUE(program.ok()) << program.status() << " in chain " << trial;
+    passes += static_cast<int64_t>(program->passes.size());
+    outputs += static_cast<int64_t>(program->outputs.size());
+    const std::vector<Bytes> got = RunProgram(*program, inputs, width);
+    ASSERT_EQ(got.size(), expected.size()) << "chain " << trial;
+    for (size_t i = 0; i < got.size(); ++i) {
+      const Shape& shape = program->outputs[i].shape;
+      ASSERT_EQ(std::vector<int64_t>(shape.begin(), shape.end()),
+                expected[i].shape)
+          << "chain " << trial;
+      ASSERT_EQ(got[i], Pack(expected[i], width)) << "chain " << trial;
+    }
+  }
+  std::printf("summary: %d random chains agree with the oracle: %lld outputs "
+              "in %lld passes\n",
+              chains, static_cast<long long>(outputs),
+              static_cast<long long>(passes));
+}
+
+absl::StatusOr<Program> Compile(std::vector<int64_t> shape,
+                                std::vector<Op> ops) {
+  const InputSpec spec{{shape.begin(), shape.end()}, 32};
+  return CompileProgram({&spec, 1}, ops, OpName);
+}
+
+TEST(Program, AChainOfViewsIsOnePassAndOneWrite) {
+  const Program program = *Compile(
+      {8, 6, 14, 14}, {Transpose{{0, 2, 3, 1}}, ShuffleChannels{3, 3},
+                       Transpose{{0, 3, 2, 1}}, ShuffleChannels{1, 2}});
+  EXPECT_EQ(program.passes.size(), 1u);
+  EXPECT_EQ(program.passes[0].writes.size(), 1u);
+}
+
+TEST(Program, ASplitReadsItsSourceInOnePass) {
+  const Program program = *Compile({4, 9}, {VariadicSplit{1, {2, 3, -1}}});
+  ASSERT_EQ(program.passes.size(), 1u);
+  EXPECT_EQ(program.passes[0].writes.size(), 3u);
+}
+
+TEST(Program, WhatCancelsOutIsASlice) {
+  const Program program =
+      *Compile({2, 12}, {Shuffle{1, 3}, Shuffle{1, 3, true}});
+  EXPECT_TRUE(IsSlice(program.passes[0].writes[0].plan));
+  EXPECT_EQ(program.peak_bytes, 0);
+}
+
+TEST(Program, AChainThatIsNoViewIsCutAndFreesItsTemporary) {
+  // 12 = 3 x 4 shuffled cannot be split at 2: one temporary, then the output.
+  const Program program =
+      *Compile({12}, {ShuffleChannels{0, 4}, ShuffleChannels{0, 2}});
+  ASSERT_EQ(program.passes.size(), 2u);
+  EXPECT_EQ(program.buffer_bytes.size(), 3u);
+  EXPECT_EQ(program.passes[1].dead, (absl::InlinedVector<int, 1>{1}));
+  EXPECT_EQ(program.peak_bytes, 2 * 12 * 4);
+}
+
+TEST(Program, PeakCountsWhatLivesAtATime) {
+  // Each cut frees what the one before made: never more than two at a time.
+  std::vector<Op> ops;
+  for (int i = 0; i < 10; ++i) {
+    ops.push_back(ShuffleChannels{0, 4});
+    ops.push_back(ShuffleChannels{0, 2});
+  }
+  const Program program = *Compile({12}, ops);
+  EXPECT_GT(program.passes.size(), 4u);
+  EXPECT_EQ(program.peak_bytes, 2 * 12 * 4);
+}
+
+TEST(Program, NamesTheGuiltyField) {
+  EXPECT_EQ(FieldOf(Compile({2, 3}, {Transpose{}, Transpose{{0, 5}}}).status()),
+            "ops[1].order[1]");
+}
+
+TEST(Program, BoundsTheOutputs) {
+  VariadicSplit split{0, {}};
+  split.split_lengths.assign(kMaxOutputs, 1);
+  EXPECT_TRUE(Compile({kMaxOutputs}, {split}).ok());
+  EXPECT_EQ(
+      FieldOf(Compile({kMaxOutputs, 2}, {split, VariadicSplit{1, {1, 1}}})
+                  .status()),
+      "ops[1].split_lengths");
+}
+
+}  // namespace
+}  // namespace axis

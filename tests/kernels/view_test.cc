@@ -1,0 +1,95 @@
+// Claims of kernels/view.h.
+#include "kernels/view.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace axis {
+namespace {
+
+// The buffer element of every index of `view`, in row-major order.
+std::vector<int64_t> ElementsOf(const View& view) {
+  std::vector<int64_t> out = {view.offset};
+  for (const Axis& axis : view.axes)
+    for (const Mode& mode : axis) {
+      std::vector<int64_t> next;
+      for (const int64_t base : out)
+        for (int64_t i = 0; i < mode.extent; ++i)
+          next.push_back(base + i * mode.stride);
+      out = next;
+    }
+  return out;
+}
+
+View DenseOf(std::vector<int64_t> shape) { return Dense(shape); }
+
+TEST(View, DenseNamesTheElementsInOrder) {
+  EXPECT_EQ(ElementsOf(DenseOf({2, 3})),
+            (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(ElementsOf(DenseOf({})), std::vector<int64_t>{0});
+  EXPECT_TRUE(ElementsOf(DenseOf({2, 0, 3})).empty());
+}
+
+TEST(View, SizeOfAnEmptyTensorIsZeroWhateverItsOtherExtents) {
+  const int64_t big = int64_t{1} << 31;
+  EXPECT_EQ(SizeOf(DenseOf({big, big, 0})), 0);
+  EXPECT_EQ(SizeOf(DenseOf({0, big, big})), 0);
+  EXPECT_EQ(SizeOf(DenseOf({})), 1);
+}
+
+TEST(View, PermuteReordersAxes) {
+  const std::vector<int64_t> order = {1, 0};
+  const View view = Permute(DenseOf({2, 3}), order);
+  EXPECT_EQ(ShapeOf(view), (Shape{3, 2}));
+  EXPECT_EQ(ElementsOf(view), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
+}
+
+TEST(View, SplitThenMergeIsTheIdentity) {
+  const View dense = DenseOf({2, 12, 5});
+  for (const int64_t outer : {1, 2, 3, 4, 6, 12}) {
+    const std::optional<View> split = Split(dense, 1, outer);
+    ASSERT_TRUE(split.has_value());
+    EXPECT_EQ(ShapeOf(*split), (Shape{2, outer, 12 / outer, 5}));
+    EXPECT_EQ(ElementsOf(Merge(*split, 1)), ElementsOf(dense));
+  }
+}
+
+// An axis of 12 shuffled into modes of 3 and 4.
+View Shuffled() {
+  View view = *Split(DenseOf({12}), 0, 4);
+  std::swap(view.axes[0], view.axes[1]);
+  return Merge(view, 0);
+}
+
+TEST(View, SplitOfAShuffledAxisWorksWhereTheCutNests) {
+  EXPECT_TRUE(Split(Shuffled(), 0, 3).has_value());
+  EXPECT_TRUE(Split(Shuffled(), 0, 6).has_value());  // 3 * 2
+  EXPECT_FALSE(Split(Shuffled(), 0, 2).has_value());
+  EXPECT_FALSE(Split(Shuffled(), 0, 4).has_value());
+}
+
+TEST(View, SliceKeepsARangeOrSaysThatItCannot) {
+  const View dense = DenseOf({2, 12});
+  const std::vector<int64_t> all = ElementsOf(Shuffled());
+  for (int64_t begin = 0; begin <= 12; ++begin) {
+    for (int64_t extent = 0; begin + extent <= 12; ++extent) {
+      const std::optional<View> plain = Slice(dense, 1, begin, extent);
+      ASSERT_TRUE(plain.has_value());
+      EXPECT_EQ(ShapeOf(*plain), (Shape{2, extent}));
+      const std::optional<View> nested = Slice(Shuffled(), 0, begin, extent);
+      // Within one row of the inner mode, or whole rows of it.
+      const bool nests = extent == 0 || begin / 4 == (begin + extent - 1) / 4 ||
+                         (begin % 4 == 0 && extent % 4 == 0);
+      ASSERT_EQ(nested.has_value(), nests) << begin << " " << extent;
+      if (nested) {
+        EXPECT_EQ(ElementsOf(*nested),
+                  std::vector<int64_t>(all.begin() + begin,
+                                       all.begin() + begin + extent));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace axis
