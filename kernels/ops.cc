@@ -20,12 +20,12 @@ size_t Wrap(int64_t axis, size_t rank) {
 absl::Status CheckAxis(int64_t axis, int64_t lowest, size_t rank) {
   const int64_t end = static_cast<int64_t>(rank);
   if (rank == 0)
-    return FieldError("axis",
-                      absl::StrCat("names axis ", axis, " of a scalar, which "
-                                                        "has none"));
+    return FieldError("axis", absl::StrCat("names axis ", axis,
+                                           " of a scalar, which "
+                                           "has none"));
   if (lowest <= axis && axis < end) return absl::OkStatus();
-  return FieldError("axis", absl::StrCat("must lie in [", lowest, ", ", end,
-                                         "), is ", axis));
+  return FieldError(
+      "axis", absl::StrCat("must lie in [", lowest, ", ", end, "), is ", axis));
 }
 
 absl::Status CheckAxis(int64_t axis, Extents shape) {
@@ -38,9 +38,9 @@ absl::Status Check(const Transpose& op, Extents shape) {
   const int64_t rank = static_cast<int64_t>(shape.size());
   if (op.order.empty()) return absl::OkStatus();
   if (op.order.size() != shape.size())
-    return FieldError(
-        "order", absl::StrCat("must be empty or name each of the ", rank,
-                              " axes, names ", op.order.size()));
+    return FieldError("order",
+                      absl::StrCat("must be empty or name each of the ", rank,
+                                   " axes, names ", op.order.size()));
   std::vector<bool> seen(shape.size());
   for (size_t i = 0; i < op.order.size(); ++i) {
     const int64_t axis = op.order[i];

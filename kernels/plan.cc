@@ -63,9 +63,9 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
   absl::InlinedVector<Loop, 8> loops;  // innermost first, in elements
   for (size_t i = src.axes.size(); i-- > 0;)
     if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
-  std::stable_sort(loops.begin(), loops.end(), [](const Loop& a, const Loop& b) {
-    return a.dst_stride < b.dst_stride;
-  });
+  std::stable_sort(
+      loops.begin(), loops.end(),
+      [](const Loop& a, const Loop& b) { return a.dst_stride < b.dst_stride; });
   int64_t run = 1;
   for (const Loop& loop : loops) {
     if (plan.loops.empty() && loop.src_stride == run &&
@@ -86,6 +86,108 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
   plan.dst_offset = dst.offset * item_bits;
   plan.run = run * item_bits;
   return plan;
+}
+
+namespace {
+
+// Cuts a plan at positions of its source. The loops are sorted by source
+// stride, largest first; as no two items overlap, what one index of a loop
+// reads ends before the next one begins.
+class Cutter {
+ public:
+  Cutter(const Plan& plan, int64_t begin, int64_t end,
+         absl::FunctionRef<void(const Plan&)> f)
+      : begin_(begin), end_(end), f_(f), part_(plan) {
+    std::stable_sort(part_.loops.begin(), part_.loops.end(),
+                     [](const Loop& a, const Loop& b) {
+                       return a.src_stride > b.src_stride;
+                     });
+    spans_.resize(part_.loops.size() + 1);
+    spans_.back() = part_.run;
+    for (size_t k = part_.loops.size(); k-- > 0;)
+      spans_[k] = spans_[k + 1] +
+                  (part_.loops[k].extent - 1) * part_.loops[k].src_stride;
+  }
+
+  // What the loops from `k` on read, all of it or what lies within the range.
+  void Cut(size_t k) {
+    const int64_t first = part_.src_offset, last = first + spans_[k];
+    if (begin_ <= first && last <= end_) {
+      Emit(k);
+    } else if (begin_ < last && first < end_) {
+      k == part_.loops.size() ? CutRun() : CutLoop(k);
+    }
+  }
+
+ private:
+  void CutRun() {
+    const Plan whole = part_;
+    const int64_t skip = std::max<int64_t>(0, begin_ - part_.src_offset);
+    part_.src_offset += skip;
+    part_.dst_offset += skip;
+    part_.run = std::min(whole.run - skip, end_ - part_.src_offset);
+    Emit(part_.loops.size());
+    part_ = whole;
+  }
+
+  // The indices wholly inside go as one part; at most one at either end is cut
+  // further.
+  void CutLoop(size_t k) {
+    const Loop loop = part_.loops[k];
+    const int64_t src = part_.src_offset, dst = part_.dst_offset;
+    auto index = [&](int64_t at) {  // the first index that begins at or after
+      return std::clamp<int64_t>(
+          (at - src + loop.src_stride - 1) / loop.src_stride, 0, loop.extent);
+    };
+    const int64_t inside = begin_ <= src ? 0 : index(begin_);
+    // Past the last index that ends at or before end_.
+    const int64_t past =
+        end_ < src + spans_[k + 1]
+            ? 0
+            : std::min((end_ - src - spans_[k + 1]) / loop.src_stride + 1,
+                       loop.extent);
+    auto at = [&](int64_t i, int64_t extent) {
+      part_.src_offset = src + i * loop.src_stride;
+      part_.dst_offset = dst + i * loop.dst_stride;
+      part_.loops[k].extent = extent;
+    };
+    if (inside > 0) at(inside - 1, 1), Cut(k + 1);
+    if (inside < past) at(inside, past - inside), Emit(k);
+    if (past < loop.extent && past >= inside) at(past, 1), Cut(k + 1);
+    part_.src_offset = src;
+    part_.dst_offset = dst;
+    part_.loops[k] = loop;
+  }
+
+  // Hands the loops from `k` on over; those before are at one index.
+  void Emit(size_t k) {
+    if (part_.run <= 0) return;
+    Plan part = part_;
+    part.loops.erase(part.loops.begin(),
+                     part.loops.begin() + static_cast<ptrdiff_t>(k));
+    part.loops.erase(
+        std::remove_if(part.loops.begin(), part.loops.end(),
+                       [](const Loop& l) { return l.extent == 1; }),
+        part.loops.end());
+    std::stable_sort(part.loops.begin(), part.loops.end(),
+                     [](const Loop& a, const Loop& b) {
+                       return a.dst_stride > b.dst_stride;
+                     });
+    f_(part);
+  }
+
+  const int64_t begin_, end_;
+  const absl::FunctionRef<void(const Plan&)> f_;
+  Plan part_;  // the loops before the current one are at one index
+  absl::InlinedVector<int64_t, 9>
+      spans_;  // what the loops from k on reach over
+};
+
+}  // namespace
+
+void ForEachPart(const Plan& plan, int64_t begin, int64_t end,
+                 absl::FunctionRef<void(const Plan& part)> f) {
+  if (plan.run > 0) Cutter(plan, begin, end, f).Cut(0);
 }
 
 Plan CompilePlan(const View& src, int64_t item_bits) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/functional/function_ref.h"
 #include "kernels/view.h"
 
 namespace axis {
@@ -62,5 +63,13 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
 
 // The copy that lays out `src` densely in row-major order.
 Plan CompilePlan(const View& src, int64_t item_bits);
+
+// Calls f(part) with plans that together do what `plan` does for the items that
+// lie within bits [begin, end) of its source: a handful, two for each loop at
+// most and one. With it a source can be copied from piece by piece, as the
+// pieces come or where they lie.
+// REQUIRES: begin and end are multiples of plan.item_bits.
+void ForEachPart(const Plan& plan, int64_t begin, int64_t end,
+                 absl::FunctionRef<void(const Plan& part)> f);
 
 }  // namespace axis

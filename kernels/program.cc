@@ -90,12 +90,12 @@ absl::StatusOr<Program> CompileProgram(
       }
       if (next.size() + views->size() > kMaxOutputs)
         // Only a split makes tensors more.
-        return FieldError(absl::StrCat(name(k), ".split_lengths"),
-                          absl::StrCat("must make at most ", kMaxOutputs,
-                                       " tensors in all"));
+        return FieldError(
+            absl::StrCat(name(k), ".split_lengths"),
+            absl::StrCat("must make at most ", kMaxOutputs, " tensors in all"));
       for (View& view : *views)
-        next.push_back({tensor.input, tensor.buffer, std::move(view),
-                        tensor.item_bits});
+        next.push_back(
+            {tensor.input, tensor.buffer, std::move(view), tensor.item_bits});
     }
     tensors = std::move(next);
   }

@@ -38,7 +38,7 @@ struct Program {
     Shape shape;
   };
 
-  std::vector<Pass> passes;           // each reads what earlier ones wrote
+  std::vector<Pass> passes;  // each reads what earlier ones wrote
   std::vector<Output> outputs;
   std::vector<int64_t> buffer_bytes;  // of every buffer
   // The most memory that writes which are not slices hold at a time, beside

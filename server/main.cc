@@ -96,8 +96,7 @@ constexpr int kCannotStart = 1;
 constexpr int kBadFlags = 2;
 
 // Brings repeated --listen flags together, of which absl would keep the last.
-std::vector<char*> JoinListenFlags(int argc, char** argv,
-                                   std::string& joined) {
+std::vector<char*> JoinListenFlags(int argc, char** argv, std::string& joined) {
   std::vector<char*> out;
   for (int i = 0; i < argc; ++i) {
     absl::string_view arg = argv[i];
@@ -129,8 +128,7 @@ std::string Complaint(const Options& options) {
   if (options.listen.empty()) return "--listen: must name an address";
   if (options.threads < 0 || options.threads > 1024)
     return "--threads: must lie in [0, 1024]";
-  if (options.max_message_bytes < 1024 ||
-      options.max_message_bytes > INT32_MAX)
+  if (options.max_message_bytes < 1024 || options.max_message_bytes > INT32_MAX)
     return "--max_message_bytes: must lie in [1KiB, 2GiB)";
   if (options.max_inflight_bytes < options.max_message_bytes)
     return "--max_inflight_bytes: must be at least --max_message_bytes";
@@ -150,8 +148,8 @@ std::string Complaint(const Options& options) {
 template <class Tick>
 void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
   while (absl::Now() < deadline) {
-    const timespec wait = absl::ToTimespec(
-        std::min(absl::Seconds(1), deadline - absl::Now()));
+    const timespec wait =
+        absl::ToTimespec(std::min(absl::Seconds(1), deadline - absl::Now()));
     if (sigtimedwait(&signals, nullptr, &wait) > 0) return;
     tick();
   }

@@ -25,7 +25,8 @@ struct Options {
   int64_t max_message_bytes = int64_t{256} << 20;
 
   // Requests and responses held at a time; beyond it calls are refused. gRPC's
-  // own buffers, where requests arrive, may take as much once more.
+  // own buffers, where requests arrive, may take as much once more and two
+  // messages, so that it is we who refuse.
   int64_t max_inflight_bytes = int64_t{2} << 30;
 
   // From SIGTERM until no call is taken any more; long enough for clients and

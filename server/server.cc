@@ -108,9 +108,9 @@ class AxisServer final : public Server {
           "listening_ports", options_.metrics, "num_threads", "4",
           "request_timeout_ms", "2000", "keep_alive_timeout_ms", "2000"});
     } catch (const std::exception& error) {
-      return absl::UnavailableError(absl::StrCat(
-          "cannot serve metrics on --metrics=", options_.metrics, ": ",
-          error.what(), " (is the port taken?)"));
+      return absl::UnavailableError(
+          absl::StrCat("cannot serve metrics on --metrics=", options_.metrics,
+                       ": ", error.what(), " (is the port taken?)"));
     }
     for (const auto& collectable : metrics_.Collectables())
       exposer_->RegisterCollectable(collectable);
@@ -132,8 +132,8 @@ class AxisServer final : public Server {
     builder.SetMaxReceiveMessageSize(-1);
     builder.SetMaxSendMessageSize(-1);
     grpc::ResourceQuota quota("axisd");
-    quota.Resize(static_cast<size_t>(std::max(
-        options_.max_inflight_bytes, 2 * options_.max_message_bytes)));
+    quota.Resize(static_cast<size_t>(options_.max_inflight_bytes +
+                                     2 * options_.max_message_bytes));
     quota.SetMaxThreads(kMaxSyncThreads);
     builder.SetResourceQuota(quota);
     // gRPC inflates a compressed message without a bound: take none.
@@ -141,20 +141,17 @@ class AxisServer final : public Server {
         GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1);
     // Else a second server could share the port, and half the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(
-        GRPC_ARG_MAX_CONNECTION_AGE_MS,
-        static_cast<int>(
-            absl::ToInt64Milliseconds(options_.max_connection_age)));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
+                               static_cast<int>(absl::ToInt64Milliseconds(
+                                   options_.max_connection_age)));
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr ||
-        std::count(ports_.begin(), ports_.end(), 0) > 0)
-      return absl::UnavailableError(
-          absl::StrCat("cannot listen on --listen=",
-                       absl::StrJoin(options_.listen, ","),
-                       " (is an address taken?)"));
+    if (server_ == nullptr || std::count(ports_.begin(), ports_.end(), 0) > 0)
+      return absl::UnavailableError(absl::StrCat(
+          "cannot listen on --listen=", absl::StrJoin(options_.listen, ","),
+          " (is an address taken?)"));
     return absl::OkStatus();
   }
 

@@ -112,13 +112,15 @@ absl::StatusOr<pb::RunPipelineResponse> RunAll(
     const CommandLine& line) {
   absl::StatusOr<pb::RunPipelineResponse> response;
   std::vector<absl::Duration> latencies;
-  Progress progress("waiting", line.repeat > 1 ? line.repeat : 0);
-  for (int i = 0; i < line.repeat; ++i) {
-    const absl::Time begin = absl::Now();
-    response = client.Run(request);
-    latencies.push_back(absl::Now() - begin);
-    if (!response.ok()) return response;
-    progress.Set(i + 1);
+  {
+    Progress progress("waiting", line.repeat > 1 ? line.repeat : 0);
+    for (int i = 0; i < line.repeat; ++i) {
+      const absl::Time begin = absl::Now();
+      response = client.Run(request);
+      latencies.push_back(absl::Now() - begin);
+      if (!response.ok()) return response;
+      progress.Set(i + 1);
+    }
   }
   if (line.repeat > 1)
     PrintLatencies(std::move(latencies),

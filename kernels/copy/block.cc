@@ -109,12 +109,17 @@ void MoveStaged(const BlockPlan& plan, const Block& block,
 }
 
 void PrefetchBlock(const Block& block) {
+  const int64_t bytes = block.num_b * block.item;
+  const uint8_t* last = nullptr;  // rows may be shorter than a line
   for (int64_t t = 0; t < block.batch.extent; ++t)
     for (int64_t a = 0; a < block.num_a; ++a) {
       const uint8_t* row =
           block.src + t * block.batch.src_stride + block.rows[a];
-      for (int64_t i = 0; i < block.num_b * block.item; i += kLineBytes)
-        hwy::Prefetch(row + i);
+      for (int64_t i = 0; i < bytes; i += kLineBytes) {
+        if (row + i < last + kLineBytes && row + i >= last) continue;
+        last = row + i;
+        hwy::Prefetch(last);
+      }
     }
 }
 

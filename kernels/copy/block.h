@@ -9,6 +9,10 @@ namespace axis {
 
 inline constexpr int64_t kLineBytes = 64;
 
+constexpr int64_t RoundUpToLine(int64_t bytes) {
+  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
+}
+
 // Moves item (a, b) of repetition t
 //   from  src + t * batch.src_stride + rows[a] + b * b_step
 //   to    dst + t * batch.dst_stride + columns[b] + a * a_step.

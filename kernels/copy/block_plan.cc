@@ -179,7 +179,7 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
     PlanRows(plan, loops, stream_rows, stream_tiles);
     return plan;
   }
-  const int64_t item = copy.item, piece = kPiece / item;
+  const int64_t item = copy.item, line = kLineBytes / item;
   plan.kernel = Kernel::kTranspose;
   plan.a.step = plan.b.step = item;
   const Loop a_loop = loops[*a], b_loop = loops[*b];
@@ -188,11 +188,11 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Append(plan.a, a_loop);
   Append(plan.b, b_loop);
   if (columns.empty() && item <= 8 && a_loop.extent <= 4 &&
-      b_loop.extent >= piece && b_loop.dst_stride == a_loop.extent * item) {
+      b_loop.extent >= line && b_loop.dst_stride == a_loop.extent * item) {
     plan.kernel = Kernel::kInterleave;
     plan.stage = plan.stream = stream_tiles;
     Cut(plan.b, item, 4096);
-  } else if (item <= 8 && b_loop.extent <= 4 && a_loop.extent >= piece &&
+  } else if (item <= 8 && b_loop.extent <= 4 && a_loop.extent >= line &&
              a_loop.src_stride == b_loop.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
     plan.stage = plan.stream = stream_tiles;
@@ -225,6 +225,10 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Cut(plan.b, item, b_bytes);
   if (plan.stage && plan.a.extent * item < 256)
     plan.stage = plan.stream = plan.prefetch = false;
+  // Blocks that are close together on both sides share lines and pages.
+  std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
+    return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
+  });
   Repeat(plan, loops, 16 << 10);
   plan.outer = loops;
   return plan;

@@ -1,23 +1,18 @@
 #include "kernels/copy/partition.h"
 
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block_plan.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/tasks.h"
 
 namespace axis {
 namespace {
-
-// Waking a sleeping worker takes tens of microseconds, in which one core moves
-// about this much.
-constexpr int64_t kSerialBytes = 512 << 10;
 
 // A task moves at least this many bytes, so that starting it does not show.
 constexpr int64_t kTaskBytes = 128 << 10;
@@ -40,17 +35,6 @@ BlockPlan PlanOf(ByteCopy copy, std::span<const int64_t> columns,
                  int64_t total_bytes) {
   Canonicalize(copy);
   return PlanBlocks(copy, columns, total_bytes, ThisMachine());
-}
-
-int64_t Workers() { return tbb::this_task_arena::max_concurrency(); }
-
-// Calls f(i) for i in [0, count), on all workers. A worker that waits for
-// others takes up no foreign work meanwhile: it would not be back in time.
-template <class F>
-void ForEach(int64_t count, const F& f) {
-  if (count == 1) return f(0);
-  tbb::this_task_arena::isolate(
-      [&] { tbb::parallel_for(int64_t{0}, count, f); });
 }
 
 // How the loops of a copy are dealt out: one task for each index of `whole`
@@ -93,10 +77,11 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
 }
 
 void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
-  const int64_t bytes = BytesOf(move), workers = Workers();
-  if (workers == 1 || bytes < kSerialBytes)
-    return MoveBlocks(PlanOf(move.copy, move.columns, total_bytes), move.src,
-                      src_end, move.dst);
+  const int64_t bytes = BytesOf(move), workers = WorkersFor(bytes);
+  if (workers == 1)
+    return MoveBlocks(
+        PlanBlocks(move.copy, move.columns, total_bytes, ThisMachine()),
+        move.src, src_end, move.dst);
   const int64_t tasks =
       std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
   ByteCopy rest = move.copy;
@@ -120,7 +105,7 @@ void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const BlockPlan last = plan_part(cut.extent - (parts - 1) * deal.grain);
   int64_t count = parts;
   for (const Loop& loop : deal.whole) count *= loop.extent;
-  ForEach(count, [&](int64_t i) {
+  ForEachTask(bytes, count, [&](int64_t i) {
     const int64_t part = i % parts;
     int64_t rest_of_i = i / parts;
     int64_t src = part * deal.grain * cut.src_stride;
@@ -189,28 +174,57 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
                  moves[m].src + band * grain * shared.src_stride, src_end,
                  moves[m].dst + band * grain * banded[m].dst_stride);
   };
-  const int64_t workers = Workers();
-  if (workers == 1 || total < kSerialBytes) {
-    for (int64_t band = 0; band < bands; ++band) move_band(band);
-    return;
-  }
-  const int64_t tasks = std::clamp<int64_t>(workers * kTasksPerWorker, 1,
-                                            std::min(bands, total / kTaskBytes));
-  ForEach(tasks, [&](int64_t task) {
+  const int64_t tasks = std::min(WorkersFor(total) * kTasksPerWorker, bands);
+  ForEachTask(total, tasks, [&](int64_t task) {
     const int64_t end = bands * (task + 1) / tasks;
     for (int64_t band = bands * task / tasks; band < end; ++band)
       move_band(band);
   });
 }
 
+// Whether `next` takes from the source the items right after those of `move`.
+bool Follows(const Move& move, const Move& next) {
+  return next.src == move.src + move.copy.item &&
+         next.copy.item == move.copy.item &&
+         next.copy.loops == move.copy.loops && move.copy.item <= 16;
+}
+
+// Joins moves that follow one another to one of columns, whose offsets are
+// kept in `columns`.
+absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
+                                         std::vector<int64_t>& columns) {
+  columns.reserve(moves.size());  // so that spans stay valid
+  absl::InlinedVector<Move, 4> joined;
+  for (size_t i = 0; i < moves.size();) {
+    size_t end = i + 1;
+    while (end < moves.size() && end - i < kMaxOffsets &&
+           Follows(moves[end - 1], moves[end]))
+      ++end;
+    joined.push_back(moves[i]);
+    if (end > i + 1) {
+      const size_t begin = columns.size();
+      for (size_t k = i; k < end; ++k)
+        columns.push_back(moves[k].dst - moves[i].dst);
+      joined.back().columns =
+          std::span<const int64_t>(columns).subspan(begin, end - i);
+    }
+    i = end;
+  }
+  return joined;
+}
+
 }  // namespace
 
 void MoveAll(std::span<const Move> moves, const uint8_t* src_end) {
-  if (moves.size() > 1)
-    if (const std::optional<Loop> shared = FindShared(moves))
-      return MoveBands(moves, *shared, src_end);
+  if (moves.size() == 1)
+    return MoveOne(moves[0], BytesOf(moves[0]), src_end);
   const int64_t total = BytesOf(moves);
-  for (const Move& move : moves) MoveOne(move, total, src_end);
+  std::vector<int64_t> columns;
+  const auto joined = JoinColumns(moves, columns);
+  if (joined.size() > 1)
+    if (const std::optional<Loop> shared = FindShared(joined))
+      return MoveBands(joined, *shared, src_end);
+  for (const Move& move : joined) MoveOne(move, total, src_end);
 }
 
 }  // namespace axis

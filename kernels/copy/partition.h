@@ -10,7 +10,7 @@ namespace axis {
 
 // A byte copy and where it happens.
 struct Move {
-  ByteCopy copy;
+  ByteCopy copy;  // canonical
   const uint8_t* src;
   uint8_t* dst;
   // If not empty, the items of `copy` are followed by items for as many other

@@ -127,17 +127,21 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
 
 // Moves the items of a block one by one.
 HWY_INLINE void MoveRows(const Block& block) {
+  // Copies of what the loops need: for all the compiler knows, the bytes they
+  // write could be those of the block itself.
+  const int64_t num_a = block.num_a, num_b = block.num_b;
+  const int64_t a_step = block.a_step, b_step = block.b_step;
+  const int64_t* const rows = block.rows;
+  const int64_t* const columns = block.columns;
+  const Loop batch = block.batch;
   WithCopier(block.item, [&](auto copy) HWY_ATTR {
-    for (int64_t t = 0; t < block.batch.extent; ++t) {
-      const uint8_t* src = block.src + t * block.batch.src_stride;
-      uint8_t* dst = block.dst + t * block.batch.dst_stride;
-      for (int64_t b = 0; b < block.num_b; ++b) {
-        const uint8_t* column = src + b * block.b_step;
-        uint8_t* run = dst + block.columns[b];
-        for (int64_t a = 0; a < block.num_a; ++a)
-          copy(run + a * block.a_step, column + block.rows[a]);
+    for (int64_t t = 0; t < batch.extent; ++t)
+      for (int64_t b = 0; b < num_b; ++b) {
+        const uint8_t* src = block.src + t * batch.src_stride + b * b_step;
+        uint8_t* dst = block.dst + t * batch.dst_stride + columns[b];
+        for (int64_t a = 0; a < num_a; ++a, dst += a_step)
+          copy(dst, src + rows[a]);
       }
-    }
   });
 }
 

@@ -10,10 +10,6 @@
 
 namespace axis {
 
-constexpr int64_t RoundUpToLine(int64_t bytes) {
-  return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
-}
-
 class BlockWalk {
  public:
   // `rows` and `columns` have room for kMaxOffsets; the blocks refer to them.

@@ -30,15 +30,19 @@ absl::StatusOr<Op> ToOp(const pb::Shuffle& m) {
 }
 absl::StatusOr<Op> ToOp(const pb::Op& m) {
   switch (m.op_case()) {
-    case pb::Op::kTranspose: return ToOp(m.transpose());
-    case pb::Op::kShuffleChannels: return ToOp(m.shuffle_channels());
-    case pb::Op::kVariadicSplit: return ToOp(m.variadic_split());
+    case pb::Op::kTranspose:
+      return ToOp(m.transpose());
+    case pb::Op::kShuffleChannels:
+      return ToOp(m.shuffle_channels());
+    case pb::Op::kVariadicSplit:
+      return ToOp(m.variadic_split());
     case pb::Op::kShuffle: {
       absl::StatusOr<Op> op = ToOp(m.shuffle());
       if (!op.ok()) return InField("shuffle", op.status());
       return op;
     }
-    case pb::Op::OP_NOT_SET: break;
+    case pb::Op::OP_NOT_SET:
+      break;
   }
   return absl::InvalidArgumentError("must be set to one of the ops of axis.v1");
 }
@@ -46,8 +50,9 @@ absl::StatusOr<Op> ToOp(const pb::Op& m) {
 template <class Request>
 absl::StatusOr<std::vector<Op>> OneOp(const Request& request) {
   if (!request.has_op())
-    return FieldError("op", "must be set; an empty message is the op with its "
-                            "defaults");
+    return FieldError("op",
+                      "must be set; an empty message is the op with its "
+                      "defaults");
   absl::StatusOr<Op> op = ToOp(request.op());
   if (!op.ok()) return InField("op", op.status());
   return std::vector<Op>{*std::move(op)};

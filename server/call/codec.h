@@ -18,7 +18,7 @@ struct Input {
   InputSpec spec;
   pb::DataType data_type;
   pb::Layout layout;  // of the outputs too
-  bool spelled;  // came as `values`, so the response goes as `values`
+  bool spelled;       // came as `values`, so the response goes as `values`
   Payload data;
 };
 

@@ -34,7 +34,20 @@ class Phase {
   const absl::Time begin_ = absl::Now();
 };
 
+absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call) {
+  if (bytes <= call.max_message_bytes) return absl::OkStatus();
+  call.report.rejected = "message_bytes";
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the response would be ", bytes,
+                   " bytes, more than this server's --max_message_bytes=",
+                   call.max_message_bytes,
+                   "; raise it here and the receive limit of the client, or "
+                   "use StreamPipeline"));
+}
+
 // Refuses a response that is too large before anything is copied for it.
+// Spelled as values it is checked again when it is spelled; what it takes
+// until then is bounded by what the request took, which was admitted.
 absl::Status CheckResponse(const Program& program,
                            const std::vector<pb::Tensor>& headers,
                            const CallContext& call) {
@@ -43,13 +56,7 @@ absl::Status CheckResponse(const Program& program,
     bytes += PackedBytes(
         headers[i],
         program.buffer_bytes[static_cast<size_t>(program.outputs[i].buffer)]);
-  if (bytes <= call.max_message_bytes) return absl::OkStatus();
-  call.report.rejected = "message_bytes";
-  return absl::ResourceExhaustedError(absl::StrCat(
-      "the response would be ", bytes, " bytes, more than this server's "
-      "--max_message_bytes=", call.max_message_bytes,
-      "; raise it here and the receive limit of the client, or use "
-      "StreamPipeline"));
+  return CheckResponseBytes(bytes, call);
 }
 
 // Runs one pass, from buffers[pass.src] to the buffers it writes.
@@ -105,8 +112,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
       return FieldError(kIsPipeline<Request> ? "inputs" : "input",
                         "must hold a tensor");
     for (WireTensor& tensor : tensors) {
-      absl::StatusOr<Input> input =
-          DecodeTensor(std::move(tensor), call.lease);
+      absl::StatusOr<Input> input = DecodeTensor(std::move(tensor), call.lease);
       if (!input.ok())
         return InField(InputName<Request>(inputs.size()), input.status());
       buffers.push_back(std::move(input->data));
@@ -119,14 +125,14 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     const Phase phase(call, CallReport::kCompile);
     std::vector<InputSpec> specs;
     for (const Input& input : inputs) specs.push_back(input.spec);
-    AXIS_ASSIGN_OR_RETURN(program, CompileProgram(specs, ops, [&](size_t k) {
-                            return kIsPipeline<Request>
-                                       ? PipelineOpName(ops[k], k)
-                                       : "op";
-                          }));
+    AXIS_ASSIGN_OR_RETURN(
+        program, CompileProgram(specs, ops, [&](size_t k) {
+          return kIsPipeline<Request> ? PipelineOpName(ops[k], k) : "op";
+        }));
+    headers.reserve(program.outputs.size());
     for (const Program::Output& output : program.outputs)
-      headers.push_back(EncodeHeader(
-          inputs[static_cast<size_t>(output.input)], output.shape));
+      headers.push_back(EncodeHeader(inputs[static_cast<size_t>(output.input)],
+                                     output.shape));
     AXIS_RETURN_IF_ERROR(CheckResponse(program, headers, call));
     AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   }
@@ -138,13 +144,12 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
   std::vector<OutTensor> outputs;
   for (size_t i = 0; i < headers.size(); ++i) {
     const Program::Output& output = program.outputs[i];
-    outputs.push_back(
-        EncodeTensor(inputs[static_cast<size_t>(output.input)],
-                     std::move(headers[i]),
-                     buffers[static_cast<size_t>(output.buffer)]));
+    outputs.push_back(EncodeTensor(
+        inputs[static_cast<size_t>(output.input)], std::move(headers[i]),
+        buffers[static_cast<size_t>(output.buffer)]));
   }
   response = Pack(outputs);
-  return absl::OkStatus();
+  return CheckResponseBytes(static_cast<int64_t>(response.Length()), call);
 }
 
 template absl::Status Serve<pb::TransposeRequest>(grpc::ByteBuffer&,

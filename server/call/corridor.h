@@ -4,9 +4,9 @@
 // through in one direction; nothing fails once the first byte has moved.
 #pragma once
 
-#include <functional>
-
 #include <grpcpp/support/byte_buffer.h>
+
+#include <functional>
 
 #include "absl/status/status.h"
 #include "server/process/admission.h"

@@ -42,8 +42,8 @@ int QuotaCpus(const std::string& quota, const std::string& period) {
 int CgroupCpus(std::string path) {
   int cpus = INT_MAX;
   for (;;) {
-    const std::vector<std::string> v2 = Words("/sys/fs/cgroup" + path +
-                                              "/cpu.max");
+    const std::vector<std::string> v2 =
+        Words("/sys/fs/cgroup" + path + "/cpu.max");
     if (v2.size() == 2) cpus = std::min(cpus, QuotaCpus(v2[0], v2[1]));
     const std::string v1 = "/sys/fs/cgroup/cpu" + path;
     const std::vector<std::string> quota = Words(v1 + "/cpu.cfs_quota_us");

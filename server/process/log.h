@@ -31,8 +31,8 @@ class Log {
 
   explicit Log(Format format) : format_(format) {}
 
-  void Info(absl::string_view event, std::initializer_list<LogField> fields = {})
-      const;
+  void Info(absl::string_view event,
+            std::initializer_list<LogField> fields = {}) const;
   void Warning(absl::string_view event,
                std::initializer_list<LogField> fields = {}) const;
   void Error(absl::string_view event,

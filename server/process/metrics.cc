@@ -10,27 +10,35 @@ namespace {
 using prometheus::BuildCounter;
 using prometheus::BuildGauge;
 using prometheus::BuildHistogram;
-using prometheus::Counter;
-using prometheus::Family;
 using prometheus::Histogram;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
 
 // Seconds, from a small call on one core to a stream of gigabytes.
 const Histogram::BucketBoundaries kSeconds = {
-    25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3,
-    50e-3, 100e-3, 250e-3, 500e-3, 1,     2.5,  5,      10,   30,    100};
+    25e-6, 50e-6,  100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3,
+    50e-3, 100e-3, 250e-3, 500e-3, 1,      2.5,  5,      10,   30,    100};
 
 constexpr const char* kPhaseNames[] = {"unpack", "compile", "copy", "pack"};
 
 // The names of the gRPC codes, by number.
-constexpr const char* kCodes[] = {
-    "OK",           "CANCELLED",         "UNKNOWN",
-    "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND",
-    "ALREADY_EXISTS",   "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",
-    "FAILED_PRECONDITION", "ABORTED",    "OUT_OF_RANGE",
-    "UNIMPLEMENTED",    "INTERNAL",      "UNAVAILABLE",
-    "DATA_LOSS",        "UNAUTHENTICATED"};
+constexpr const char* kCodes[] = {"OK",
+                                  "CANCELLED",
+                                  "UNKNOWN",
+                                  "INVALID_ARGUMENT",
+                                  "DEADLINE_EXCEEDED",
+                                  "NOT_FOUND",
+                                  "ALREADY_EXISTS",
+                                  "PERMISSION_DENIED",
+                                  "RESOURCE_EXHAUSTED",
+                                  "FAILED_PRECONDITION",
+                                  "ABORTED",
+                                  "OUT_OF_RANGE",
+                                  "UNIMPLEMENTED",
+                                  "INTERNAL",
+                                  "UNAVAILABLE",
+                                  "DATA_LOSS",
+                                  "UNAUTHENTICATED"};
 
 MetricFamily Gauge(const char* name, const char* help, double value) {
   MetricFamily family{name, help, MetricType::Gauge, {}};
@@ -84,8 +92,9 @@ Metrics::Metrics(const std::vector<std::string>& methods,
                        .Register(*registry_);
   auto& durations = BuildHistogram()
                         .Name("axisd_request_duration_seconds")
-                        .Help("Time from the last byte of a request to the "
-                              "first of its response.")
+                        .Help(
+                            "Time from the last byte of a request to the "
+                            "first of its response.")
                         .Register(*registry_);
   auto& received = BuildCounter()
                        .Name("axisd_received_bytes_total")
@@ -113,9 +122,10 @@ Metrics::Metrics(const std::vector<std::string>& methods,
   auto& copies =
       BuildCounter()
           .Name("axisd_copies_total")
-          .Help("What became of each tensor written: shared (no byte copied), "
-                "joined (pieces of a message brought together first), strided "
-                "(rearranged by the engine).")
+          .Help(
+              "What became of each tensor written: shared (no byte copied), "
+              "joined (pieces of a message brought together first), strided "
+              "(rearranged by the engine).")
           .Register(*registry_);
   shared_ = &copies.Add({{"kind", "shared"}});
   joined_ = &copies.Add({{"kind", "joined"}});

@@ -46,13 +46,19 @@ struct Method {
 constexpr size_t kInlineOp = 1 << 20;
 constexpr size_t kInlinePipeline = 4 << 10;
 
-#define AXIS_METHOD(name, inline_bytes)                                     \
-  {#name,                                                                   \
-   [](RawService& s, grpc::ServerContext* context, grpc::ByteBuffer* in,    \
-      Writer* out, grpc::ServerCompletionQueue* queue, void* tag) {         \
-     s.Request##name(context, in, out, queue, queue, tag);                  \
-   },                                                                       \
-   Serve<pb::name##Request>, inline_bytes}
+#define AXIS_METHOD(name, inline_bytes)                                                            \
+  {                                                                                                \
+#name,                                                                                         \
+        [](RawService & s, grpc::ServerContext * context,                                          \
+           grpc::ByteBuffer * in, Writer * out,                                                    \
+           grpc::ServerCompletionQueue * queue,                                                    \
+           void*                                                                                   \
+               tag) { s.Request##name(context, in, out, queue, queue, tag); },                     \
+                                                                            Serve <                \
+                                                                                pb::name##Request> \
+                                                                            ,                      \
+                                                                            inline_bytes           \
+  }
 
 const Method kMethods[] = {
     AXIS_METHOD(Transpose, kInlineOp), AXIS_METHOD(ShuffleChannels, kInlineOp),
@@ -102,11 +108,12 @@ class UnaryCall {
     try {
       report_.status = TryWork();
     } catch (const std::bad_alloc&) {
-      report_.status = WithRetry(
-          absl::ResourceExhaustedError("the server is out of memory"),
-          absl::Seconds(1));
+      report_.status =
+          WithRetry(absl::ResourceExhaustedError("the server is out of memory"),
+                    absl::Seconds(1));
     }
     request_.Clear();
+    if (!report_.status.ok()) response_.Clear();
     report_.sent_bytes = static_cast<int64_t>(response_.Length());
     report_.duration = absl::Now() - started_;
     Record();
@@ -121,17 +128,18 @@ class UnaryCall {
     if (IsOver()) return absl::CancelledError("the client gave up");
     if (report_.received_bytes > workshop_.max_message_bytes) {
       report_.rejected = "message_bytes";
-      return absl::ResourceExhaustedError(absl::StrCat(
-          "the request is ", report_.received_bytes, " bytes, more than this "
-          "server's --max_message_bytes=", workshop_.max_message_bytes,
-          "; raise it here and the limits of the client, or use "
-          "StreamPipeline"));
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the request is ", report_.received_bytes,
+                       " bytes, more than this "
+                       "server's --max_message_bytes=",
+                       workshop_.max_message_bytes,
+                       "; raise it here and the limits of the client, or use "
+                       "StreamPipeline"));
     }
     AXIS_RETURN_IF_ERROR(lease_.Take(report_.received_bytes));
-    return kMethods[method_].serve(
-        request_, response_,
-        {workshop_.max_message_bytes, lease_, report_,
-         [this] { return IsOver(); }});
+    return kMethods[method_].serve(request_, response_,
+                                   {workshop_.max_message_bytes, lease_,
+                                    report_, [this] { return IsOver(); }});
   }
 
   bool IsOver() const {
@@ -149,21 +157,21 @@ class UnaryCall {
       report_.rejected = "inflight_bytes";
     workshop_.metrics.Record(method_, report_);
     if (status.code() == absl::StatusCode::kInternal) {
-      workshop_.log.Error("call failed by a defect", {{"method", Name()},
-                          {"message", status.message()}});
+      workshop_.log.Error("call failed by a defect",
+                          {{"method", Name()}, {"message", status.message()}});
     }
     if (workshop_.access_log)
-      workshop_.log.Info(
-          "call", {{"method", Name()},
-                   {"peer", context_.peer()},
-                   {"code", absl::StatusCodeToString(status.code())},
-                   {"message", status.message()},
-                   {"seconds", absl::ToDoubleSeconds(report_.duration)},
-                   {"received_bytes", report_.received_bytes},
-                   {"sent_bytes", report_.sent_bytes},
-                   {"shared", report_.shared},
-                   {"joined", report_.joined},
-                   {"strided", report_.strided}});
+      workshop_.log.Info("call",
+                         {{"method", Name()},
+                          {"peer", context_.peer()},
+                          {"code", absl::StatusCodeToString(status.code())},
+                          {"message", status.message()},
+                          {"seconds", absl::ToDoubleSeconds(report_.duration)},
+                          {"received_bytes", report_.received_bytes},
+                          {"sent_bytes", report_.sent_bytes},
+                          {"shared", report_.shared},
+                          {"joined", report_.joined},
+                          {"strided", report_.strided}});
   }
 
   const char* Name() const { return kMethods[method_].name; }

@@ -1,8 +1,8 @@
 // Shuffle against oneDNN itself, byte for byte: forward and backward, plain
 // layouts, every type that it shuffles.
-#include <dnnl.hpp>
 #include <gtest/gtest.h>
 
+#include <dnnl.hpp>
 #include <random>
 #include <vector>
 
@@ -73,9 +73,9 @@ TEST(OneDnnOracle, ShuffleAgreesByteForByte) {
                         {memory::data_type::s32, 4},
                         {memory::data_type::s8, 1},
                         {memory::data_type::u8, 1}};
-  const memory::dims shapes[] = {
-      {1, 12, 5, 7}, {2, 24, 3, 4}, {1, 36, 9},     {3, 16, 36, 9},
-      {2, 10, 3, 3}, {1, 17, 4, 2}, {4, 6, 2, 2, 3}, {24}};
+  const memory::dims shapes[] = {{1, 12, 5, 7},   {2, 24, 3, 4}, {1, 36, 9},
+                                 {3, 16, 36, 9},  {2, 10, 3, 3}, {1, 17, 4, 2},
+                                 {4, 6, 2, 2, 3}, {24}};
   OneDnn onednn;
   std::mt19937 rng(1);
   int compared = 0, absent = 0;
@@ -89,9 +89,8 @@ TEST(OneDnnOracle, ShuffleAgreesByteForByte) {
         for (memory::dim g = 1; g <= shape[static_cast<size_t>(axis)]; ++g) {
           if (shape[static_cast<size_t>(axis)] % g != 0) continue;
           for (const bool backward : {false, true}) {
-            const Bytes theirs =
-                onednn.Shuffle(shape, type.type, axis, static_cast<int>(g),
-                               backward, src);
+            const Bytes theirs = onednn.Shuffle(
+                shape, type.type, axis, static_cast<int>(g), backward, src);
             if (theirs.empty()) {
               ++absent;
               continue;
@@ -104,9 +103,10 @@ TEST(OneDnnOracle, ShuffleAgreesByteForByte) {
           }
         }
     }
-  std::printf("summary: %d oneDNN shuffles agree byte for byte, forward and "
-              "backward; %d combinations that oneDNN lacks\n",
-              compared, absent);
+  std::printf(
+      "summary: %d oneDNN shuffles agree byte for byte, forward and "
+      "backward; %d combinations that oneDNN lacks\n",
+      compared, absent);
   EXPECT_GT(compared, 500);
 }
 

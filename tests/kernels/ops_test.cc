@@ -95,9 +95,8 @@ std::vector<reference::Array> Moved(const Op& op, const Extents& shape) {
     for (size_t k = 0; k < pass.writes.size(); ++k) {
       const Shape& s = program.outputs[k].shape;
       out.push_back(reference::Iota({s.begin(), s.end()}));
-      const Target target{
-          &pass.writes[k].plan,
-          reinterpret_cast<std::byte*>(out.back().items.data())};
+      const Target target{&pass.writes[k].plan, reinterpret_cast<std::byte*>(
+                                                    out.back().items.data())};
       Copy({&bytes, 1}, {&target, 1});
     }
   }

@@ -48,8 +48,7 @@ TEST(Plan, ChannelsLastHasThreeLoopsAndExtentsOfOneNone) {
       CompilePlan(Transposed(DenseOf({8, 3, 224, 224}), {0, 2, 3, 1}), 32);
   ASSERT_EQ(plan.loops.size(), 3u);  // N, HW, C
   EXPECT_EQ(plan.loops[1], (Loop{224 * 224, 32, 3 * 32}));
-  EXPECT_TRUE(
-      IsSlice(CompilePlan(Transposed(DenseOf({1, 33}), {1, 0}), 32)));
+  EXPECT_TRUE(IsSlice(CompilePlan(Transposed(DenseOf({1, 33}), {1, 0}), 32)));
   EXPECT_EQ(CompilePlan(Transposed(DenseOf({2, 1, 3, 1}), {3, 2, 1, 0}), 8),
             CompilePlan(Transposed(DenseOf({2, 3}), {1, 0}), 8));
 }
@@ -125,6 +124,68 @@ TEST(Plan, PostConditionsHoldOnRandomViews) {
       EXPECT_FALSE(plan.loops.back().src_stride == plan.run &&
                    plan.loops.back().dst_stride == plan.run);
     }
+  }
+}
+
+// Marks what `plan` moves in `moved`: moved[dst item] = src item.
+void Trace(const Plan& plan, size_t k, int64_t src, int64_t dst,
+           std::vector<int64_t>& moved) {
+  if (k < plan.loops.size()) {
+    for (int64_t i = 0; i < plan.loops[k].extent; ++i)
+      Trace(plan, k + 1, src + i * plan.loops[k].src_stride,
+            dst + i * plan.loops[k].dst_stride, moved);
+    return;
+  }
+  for (int64_t i = 0; i < plan.run; i += plan.item_bits) {
+    int64_t& at = moved[static_cast<size_t>((plan.dst_offset + dst + i) /
+                                            plan.item_bits)];
+    EXPECT_EQ(at, -1) << "moved twice";
+    at = (plan.src_offset + src + i) / plan.item_bits;
+  }
+}
+
+TEST(Plan, PartsDoExactlyTheItemsOfTheirRange) {
+  std::mt19937 rng(11);
+  auto pick = [&](int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(rng);
+  };
+  for (int trial = 0; trial < 5000; ++trial) {
+    std::vector<int64_t> shape(static_cast<size_t>(pick(0, 5)));
+    for (int64_t& e : shape) e = pick(1, 5);
+    std::vector<int64_t> order(shape.size());
+    for (size_t i = 0; i < order.size(); ++i)
+      order[i] = static_cast<int64_t>(i);
+    std::shuffle(order.begin(), order.end(), rng);
+    const View dense = DenseOf(shape);
+    View view = dense;
+    if (!shape.empty()) {
+      const int64_t extent = shape[0], from = pick(0, extent - 1);
+      view = *Slice(view, 0, from, pick(1, extent - from));
+      if (pick(0, 1) == 1)
+        view = (*Apply(ShuffleChannels{0, ShapeOf(view)[0]}, view))[0];
+    }
+    view = Transposed(view, order);
+    const Plan plan = CompilePlan(view, 16);
+    const size_t items = static_cast<size_t>(SizeOf(view));
+    std::vector<int64_t> whole(items, -1), pieces(items, -1);
+    Trace(plan, 0, 0, 0, whole);
+    const int64_t total = SizeOf(dense);
+    for (int64_t begin = 0; begin < total;) {
+      const int64_t end = pick(begin + 1, total);
+      ForEachPart(plan, begin * 16, end * 16, [&](const Plan& part) {
+        std::vector<int64_t> moved(items, -1);
+        Trace(part, 0, 0, 0, moved);
+        for (size_t i = 0; i < items; ++i) {
+          if (moved[i] == -1) continue;
+          ASSERT_GE(moved[i], begin);
+          ASSERT_LT(moved[i], end);
+          ASSERT_EQ(pieces[i], -1) << "two parts move one item";
+          pieces[i] = moved[i];
+        }
+      });
+      begin = end;
+    }
+    ASSERT_EQ(pieces, whole) << "trial " << trial;
   }
 }
 

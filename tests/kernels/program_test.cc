@@ -92,8 +92,10 @@ class Random {
         if (Pick(0, 4) == 0) op.order.clear();
         return op;
       }
-      case 1: return ShuffleChannels{axis - (Pick(0, 1) ? rank : 0), divisor};
-      case 2: return Shuffle{axis, divisor, Pick(0, 1) == 1};
+      case 1:
+        return ShuffleChannels{axis - (Pick(0, 1) ? rank : 0), divisor};
+      case 2:
+        return Shuffle{axis, divisor, Pick(0, 1) == 1};
       default: {
         const int64_t a = Pick(0, extent), b = Pick(0, extent - a);
         return VariadicSplit{axis, {a, Pick(0, 1) ? extent - a - b : -1, b}};
@@ -151,10 +153,10 @@ TEST(Program, RandomChainsAgreeWithTheOracle) {
       ASSERT_EQ(got[i], Pack(expected[i], width)) << "chain " << trial;
     }
   }
-  std::printf("summary: %d random chains agree with the oracle: %lld outputs "
-              "in %lld passes\n",
-              chains, static_cast<long long>(outputs),
-              static_cast<long long>(passes));
+  std::printf(
+      "summary: %d random chains agree with the oracle: %lld outputs "
+      "in %lld passes\n",
+      chains, static_cast<long long>(outputs), static_cast<long long>(passes));
 }
 
 absl::StatusOr<Program> Compile(std::vector<int64_t> shape,
@@ -215,10 +217,9 @@ TEST(Program, BoundsTheOutputs) {
   VariadicSplit split{0, {}};
   split.split_lengths.assign(kMaxOutputs, 1);
   EXPECT_TRUE(Compile({kMaxOutputs}, {split}).ok());
-  EXPECT_EQ(
-      FieldOf(Compile({kMaxOutputs, 2}, {split, VariadicSplit{1, {1, 1}}})
-                  .status()),
-      "ops[1].split_lengths");
+  EXPECT_EQ(FieldOf(Compile({kMaxOutputs, 2}, {split, VariadicSplit{1, {1, 1}}})
+                        .status()),
+            "ops[1].split_lengths");
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Tasks: work for all the workers of the caller's TBB arena.
+#pragma once
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace axis {
+
+// Waking a sleeping worker takes tens of microseconds, in which one core moves
+// about this much.
+inline constexpr int64_t kSerialBytes = 512 << 10;
+
+// How many workers to engage for a copy of `bytes`.
+inline int64_t WorkersFor(int64_t bytes) {
+  return bytes < kSerialBytes ? 1 : tbb::this_task_arena::max_concurrency();
+}
+
+// Calls f(i) for all i in [0, count); in parallel if they move many `bytes`.
+//
+// A worker that waits for the others takes up no foreign work meanwhile: a
+// request must not wait for another one that is larger.
+template <class Index, class F>
+void ForEachTask(int64_t bytes, Index count, const F& f) {
+  if (count <= 1 || WorkersFor(bytes) == 1) {
+    for (Index i = 0; i < count; ++i) f(i);
+    return;
+  }
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(Index{0}, count, f); });
+}
+
+}  // namespace axis
