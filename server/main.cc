@@ -76,6 +76,8 @@ ABSL_FLAG(axis::ByteCount, max_message_bytes, {kDefaults.max_message_bytes},
           "the largest request or response, below 2GiB");
 ABSL_FLAG(axis::ByteCount, max_inflight_bytes, {kDefaults.max_inflight_bytes},
           "requests and responses held at a time; beyond it calls are refused");
+ABSL_FLAG(axis::ByteCount, max_idle_bytes, {kDefaults.max_idle_bytes},
+          "memory of finished calls kept for the next ones");
 ABSL_FLAG(absl::Duration, drain_delay, kDefaults.drain_delay,
           "from SIGTERM until calls are refused; readiness is off meanwhile");
 ABSL_FLAG(absl::Duration, drain_timeout, kDefaults.drain_timeout,
@@ -116,6 +118,7 @@ Options OptionsFromFlags() {
           .threads = absl::GetFlag(FLAGS_threads),
           .max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes).bytes,
           .max_inflight_bytes = absl::GetFlag(FLAGS_max_inflight_bytes).bytes,
+          .max_idle_bytes = absl::GetFlag(FLAGS_max_idle_bytes).bytes,
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
           .drain_timeout = absl::GetFlag(FLAGS_drain_timeout),
           .max_connection_age = absl::GetFlag(FLAGS_max_connection_age),

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
+#include "kernels/buffer_pool.h"
 #include "kernels/status.h"
 #include "server/process/admission.h"
 #include "server/process/host.h"
@@ -43,9 +44,10 @@ class AxisServer final : public Server {
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
         admission_(options.max_inflight_bytes),
+        pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
         metrics_(TensorService::MethodNames(), admission_),
         health_(MakeHealth()),
-        tensors_(MakeTensorService({admission_, metrics_, log_, arena_,
+        tensors_(MakeTensorService({admission_, *pool_, metrics_, log_, arena_,
                                     options.max_message_bytes,
                                     options.access_log})) {}
 
@@ -95,6 +97,7 @@ class AxisServer final : public Server {
     const bool busy = begun != last_begun_ || metrics_.inflight() > 0;
     idle_ticks_ = busy ? 0 : idle_ticks_ + 1;
     last_begun_ = begun;
+    pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
   }
 
@@ -161,6 +164,7 @@ class AxisServer final : public Server {
   tbb::global_control parallelism_;
   tbb::task_arena arena_;
   Admission admission_;
+  const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
   Metrics metrics_;
   std::unique_ptr<Health> health_;
   std::unique_ptr<TensorService> tensors_;

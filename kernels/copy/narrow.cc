@@ -1,6 +1,7 @@
 #include "kernels/copy/narrow.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "kernels/copy/block.h"
@@ -84,6 +85,7 @@ class NarrowCopy {
  public:
   NarrowCopy(int64_t item_bits, const uint8_t* src, uint8_t* dst)
       : bits_(item_bits), items_(UnitItems(item_bits)),
+        log_items_(std::countr_zero(static_cast<uint64_t>(items_))),
         bytes_(UnitBytes(item_bits)), src_(src), dst_(dst) {}
 
   // Copies the elements of `loops`, from element `from` to element `to`.
@@ -149,12 +151,12 @@ class NarrowCopy {
     const int64_t ahead =
         src.loops.empty() ? 0 : kRowsAhead * src.loops[0].src_stride;
     ForEachRow(src, from, unpacked, [&](int64_t first, uint8_t* row) {
-      const int64_t phase = first % items_;
-      const uint8_t* next = src_ + (first + ahead) / items_ * bytes_;
-      for (int64_t i = 0; i < src.length / items_ * bytes_; i += kLineBytes)
+      const int64_t phase = Phase(first);
+      const uint8_t* next = src_ + UnitAt(first + ahead);
+      for (int64_t i = 0; i < UnitAt(src.length); i += kLineBytes)
         __builtin_prefetch(next + i);
-      Unpack(bits_, src_ + first / items_ * bytes_,
-             (phase + src.length + items_ - 1) / items_, row - phase);
+      Unpack(bits_, src_ + UnitAt(first),
+             (phase + src.length + items_ - 1) >> log_items_, row - phase);
     });
     ByteCopy copy{1, {}};
     for (size_t l = 0; l < loops.size(); ++l)
@@ -170,10 +172,10 @@ class NarrowCopy {
   // Packs a row from element `first` on. The units it shares with other rows
   // keep the elements of those.
   void PackRow(uint8_t* row, int64_t first, int64_t length) const {
-    const int64_t phase = first % items_;
-    const int64_t units = (phase + length + items_ - 1) / items_;
+    const int64_t phase = Phase(first);
+    const int64_t units = (phase + length + items_ - 1) >> log_items_;
     const int64_t filled = phase + length - (units - 1) * items_;
-    uint8_t* const packed = dst_ + first / items_ * bytes_;
+    uint8_t* const packed = dst_ + UnitAt(first);
     uint8_t unit[8];
     if (phase != 0) {
       Unpack(bits_, packed, 1, unit);
@@ -187,11 +189,19 @@ class NarrowCopy {
     Pack(bits_, row - phase, units, packed);
   }
 
+  // Where the unit of an element begins, and which element of it this is.
+  // Units hold 2, 4 or 8 elements; dividing would cost more than packing.
+  int64_t UnitAt(int64_t element) const {
+    return (element >> log_items_) * bytes_;
+  }
+  int64_t Phase(int64_t element) const { return element & (items_ - 1); }
+
   static constexpr int64_t kGap = 4;
   static constexpr int64_t kRowsAhead = 16;
 
   const int64_t bits_;
   const int64_t items_;
+  const int log_items_;
   const int64_t bytes_;
   const uint8_t* const src_;
   uint8_t* const dst_;

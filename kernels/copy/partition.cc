@@ -186,7 +186,8 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
 bool Follows(const Move& move, const Move& next) {
   return next.src == move.src + move.copy.item &&
          next.copy.item == move.copy.item &&
-         next.copy.loops == move.copy.loops && move.copy.item <= 16;
+         next.copy.loops == move.copy.loops && !move.copy.loops.empty() &&
+         move.copy.item <= 16;
 }
 
 // Joins moves that follow one another to one of columns, whose offsets are

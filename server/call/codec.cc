@@ -69,14 +69,14 @@ absl::Status CheckLayout(const pb::Tensor& header) {
 }
 
 absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
-                                   Admission::Lease& lease) {
+                                   Admission::Lease& lease, BufferPool& pool) {
   AXIS_RETURN_IF_ERROR(lease.Take(tensor.values_cost));
   const pb::Values values = ParseValues(*tensor.values);
   const pb::DataType type = tensor.header.data_type();
   AXIS_ASSIGN_OR_RETURN(const int64_t bytes,
                         ValuesBytes(values, type, elements));
   AXIS_RETURN_IF_ERROR(lease.Take(bytes));
-  Buffer buffer = NewBuffer(bytes);
+  Buffer buffer = NewBuffer(pool, bytes);
   AXIS_RETURN_IF_ERROR(
       PackValues(values, type, {buffer.data, static_cast<size_t>(bytes)}));
   return std::move(buffer.payload);
@@ -84,7 +84,8 @@ absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
 
 }  // namespace
 
-absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease) {
+absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
+                                   BufferPool& pool) {
   const pb::Tensor& header = tensor.header;
   if (header.data_type() == pb::DATA_TYPE_STRING)
     return absl::UnimplementedError("data_type: STRING is not served yet");
@@ -98,7 +99,8 @@ absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease) {
               .spelled = tensor.values.has_value(),
               .data = {}};
   if (input.spelled) {
-    AXIS_ASSIGN_OR_RETURN(input.data, ReadValues(tensor, size.elements, lease));
+    AXIS_ASSIGN_OR_RETURN(input.data,
+                          ReadValues(tensor, size.elements, lease, pool));
     return input;
   }
   if (tensor.data) input.data = *std::move(tensor.data);

@@ -23,9 +23,10 @@ struct Input {
 };
 
 // Checks a tensor and reads it. Memory that `values` need is taken from
-// `lease` first.
+// `lease` first, then from `pool`.
 // Errors: "data_type", "shape", "shape[i]", "data", "layout", "values..."
-absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease);
+absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
+                                   BufferPool& pool);
 
 // The header of an output of the type and layout of `like`.
 pb::Tensor EncodeHeader(const Input& like, const Shape& shape);

@@ -61,7 +61,7 @@ absl::Status CheckResponse(const Program& program,
 
 // Runs one pass, from buffers[pass.src] to the buffers it writes.
 void Run(const Program& program, const Program::Pass& pass,
-         std::vector<Payload>& buffers, CallReport& report) {
+         std::vector<Payload>& buffers, const CallContext& call) {
   const Payload& src = buffers[static_cast<size_t>(pass.src)];
   std::vector<Target> targets;
   for (const Program::Write& write : pass.writes) {
@@ -70,15 +70,15 @@ void Run(const Program& program, const Program::Pass& pass,
         program.buffer_bytes[static_cast<size_t>(write.buffer)];
     if (IsSlice(write.plan)) {
       dst = src.Sub(write.plan.src_offset / 8, bytes);
-      ++report.shared;
+      ++call.report.shared;
     } else {
-      Buffer buffer = NewBuffer(bytes);
+      Buffer buffer = NewBuffer(call.pool, bytes);
       targets.push_back({&write.plan, buffer.data});
       dst = std::move(buffer.payload);
-      ++report.strided;
+      ++call.report.strided;
     }
   }
-  if (!targets.empty() && Copy(src.Spans(), targets) > 0) ++report.joined;
+  if (!targets.empty() && Copy(src.Spans(), targets) > 0) ++call.report.joined;
   for (const int buffer : pass.dead)
     buffers[static_cast<size_t>(buffer)] = Payload();
 }
@@ -88,7 +88,7 @@ absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
   buffers.resize(program.buffer_bytes.size());
   for (const Program::Pass& pass : program.passes) {
     if (call.is_over()) return absl::CancelledError("the client gave up");
-    Run(program, pass, buffers, call.report);
+    Run(program, pass, buffers, call);
   }
   return absl::OkStatus();
 }
@@ -112,7 +112,8 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
       return FieldError(kIsPipeline<Request> ? "inputs" : "input",
                         "must hold a tensor");
     for (WireTensor& tensor : tensors) {
-      absl::StatusOr<Input> input = DecodeTensor(std::move(tensor), call.lease);
+      absl::StatusOr<Input> input =
+          DecodeTensor(std::move(tensor), call.lease, call.pool);
       if (!input.ok())
         return InField(InputName<Request>(inputs.size()), input.status());
       buffers.push_back(std::move(input->data));

@@ -9,6 +9,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
+#include "kernels/buffer_pool.h"
 #include "server/process/admission.h"
 #include "server/process/metrics.h"
 
@@ -18,6 +19,7 @@ namespace axis {
 struct CallContext {
   int64_t max_message_bytes;      // of the response; the request's was checked
   Admission::Lease& lease;        // what the call holds
+  BufferPool& pool;               // where its memory comes from
   CallReport& report;             // where the rooms write what they did
   std::function<bool()> is_over;  // the client gave up or its time is up
 };

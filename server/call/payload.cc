@@ -40,14 +40,16 @@ std::vector<std::span<const std::byte>> Payload::Spans() const {
   return spans;
 }
 
-Buffer NewBuffer(int64_t size) {
-  constexpr std::align_val_t kAlign{64};
-  const size_t n = static_cast<size_t>(size);
-  void* data = ::operator new(n, kAlign);
-  // A slice made this way refers to `data` however small it is.
-  return {static_cast<std::byte*>(data),
-          Payload(grpc::Slice(data, n,
-                              [](void* p) { ::operator delete(p, kAlign); }))};
+Buffer NewBuffer(BufferPool& pool, int64_t size) {
+  PooledBuffer buffer = pool.Get(size);
+  if (buffer == nullptr) throw std::bad_alloc();
+  std::byte* const data = buffer.release();
+  // A slice made this way refers to `data` however small it is. gRPC lets go
+  // of it on any thread, possibly long after the call.
+  return {data,
+          Payload(grpc::Slice(data, static_cast<size_t>(size), [](void* p) {
+            ReturnToPool()(static_cast<std::byte*>(p));
+          }))};
 }
 
 }  // namespace axis

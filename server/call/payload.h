@@ -4,6 +4,8 @@
 
 #include <grpcpp/support/slice.h>
 
+#include "kernels/buffer_pool.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -43,8 +45,8 @@ struct Buffer {
   Payload payload;  // the same bytes; frees them with its last reference
 };
 
-// Uninitialized memory. Throws std::bad_alloc if there is none.
+// Uninitialized memory of `pool`. Throws std::bad_alloc if there is none.
 // REQUIRES: size >= 0.
-Buffer NewBuffer(int64_t size);
+Buffer NewBuffer(BufferPool& pool, int64_t size);
 
 }  // namespace axis

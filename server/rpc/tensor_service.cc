@@ -137,9 +137,10 @@ class UnaryCall {
                        "StreamPipeline"));
     }
     AXIS_RETURN_IF_ERROR(lease_.Take(report_.received_bytes));
-    return kMethods[method_].serve(request_, response_,
-                                   {workshop_.max_message_bytes, lease_,
-                                    report_, [this] { return IsOver(); }});
+    return kMethods[method_].serve(
+        request_, response_,
+        {workshop_.max_message_bytes, lease_, workshop_.pool, report_,
+         [this] { return IsOver(); }});
   }
 
   bool IsOver() const {

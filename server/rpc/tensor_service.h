@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/buffer_pool.h"
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
@@ -18,6 +19,7 @@ namespace axis {
 // What the service works with; all of it must outlive the service.
 struct Workshop {
   Admission& admission;
+  BufferPool& pool;
   Metrics& metrics;
   const Log& log;
   tbb::task_arena& arena;     // large calls compute here, small ones inline

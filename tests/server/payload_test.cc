@@ -43,8 +43,9 @@ TEST(PayloadTest, SubTakesAnyPart) {
 }
 
 TEST(PayloadTest, NewBufferIsAlignedAndShared) {
+  const auto pool = std::make_shared<BufferPool>(1 << 20);
   for (const int64_t size : {0, 1, 23, 24, 1000}) {
-    Buffer buffer = NewBuffer(size);
+    Buffer buffer = NewBuffer(*pool, size);
     EXPECT_EQ(reinterpret_cast<uintptr_t>(buffer.data) % 64, 0u);
     std::fill_n(buffer.data, size, std::byte{'z'});
     const Payload moved = std::move(buffer.payload);
@@ -53,10 +54,11 @@ TEST(PayloadTest, NewBufferIsAlignedAndShared) {
 }
 
 TEST(PackTest, MakesWhatProtobufReads) {
+  const auto pool = std::make_shared<BufferPool>(1 << 20);
   std::vector<OutTensor> tensors;
   pb::RunPipelineResponse expected;
   for (const int64_t size : {0, 1, 127, 128, 20000}) {
-    Buffer buffer = NewBuffer(size);
+    Buffer buffer = NewBuffer(*pool, size);
     std::fill_n(buffer.data, size, std::byte{'p'});
     OutTensor& out = tensors.emplace_back();
     out.header.set_data_type(pb::DATA_TYPE_U8);
