@@ -58,6 +58,18 @@ absl::StatusOr<std::vector<Op>> OneOp(const Request& request) {
   return std::vector<Op>{*std::move(op)};
 }
 
+template <class Request>
+absl::StatusOr<std::vector<Op>> Chain(const Request& request) {
+  std::vector<Op> ops;
+  for (const pb::Op& message : request.ops()) {
+    absl::StatusOr<Op> op = ToOp(message);
+    if (!op.ok())
+      return InField(absl::StrCat("ops[", ops.size(), "]"), op.status());
+    ops.push_back(*std::move(op));
+  }
+  return ops;
+}
+
 absl::Status CheckLayout(const pb::Tensor& header) {
   if (!pb::Layout_IsValid(header.layout()))
     return FieldError("layout",
@@ -84,20 +96,24 @@ absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
 
 }  // namespace
 
-absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
-                                   BufferPool& pool) {
-  const pb::Tensor& header = tensor.header;
+absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size) {
   if (header.data_type() == pb::DATA_TYPE_STRING)
     return absl::UnimplementedError("data_type: STRING is not served yet");
-  AXIS_ASSIGN_OR_RETURN(const TensorSize size,
-                        SizeOf(header.data_type(), header.shape()));
+  AXIS_ASSIGN_OR_RETURN(size, SizeOf(header.data_type(), header.shape()));
   AXIS_RETURN_IF_ERROR(CheckLayout(header));
-  Input input{.spec = {{header.shape().begin(), header.shape().end()},
-                       BitsOf(header.data_type())},
-              .data_type = header.data_type(),
-              .layout = header.layout(),
-              .spelled = tensor.values.has_value(),
-              .data = {}};
+  return Input{.spec = {{header.shape().begin(), header.shape().end()},
+                        BitsOf(header.data_type())},
+               .data_type = header.data_type(),
+               .layout = header.layout(),
+               .spelled = false,
+               .data = {}};
+}
+
+absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
+                                   BufferPool& pool) {
+  TensorSize size;
+  AXIS_ASSIGN_OR_RETURN(Input input, DecodeHeader(tensor.header, size));
+  input.spelled = tensor.values.has_value();
   if (input.spelled) {
     AXIS_ASSIGN_OR_RETURN(input.data,
                           ReadValues(tensor, size.elements, lease, pool));
@@ -145,14 +161,10 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest& m) {
   return OneOp(m);
 }
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest& m) {
-  std::vector<Op> ops;
-  for (const pb::Op& message : m.ops()) {
-    absl::StatusOr<Op> op = ToOp(message);
-    if (!op.ok())
-      return InField(absl::StrCat("ops[", ops.size(), "]"), op.status());
-    ops.push_back(*std::move(op));
-  }
-  return ops;
+  return Chain(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest& m) {
+  return Chain(m);
 }
 
 std::string PipelineOpName(const Op& op, size_t k) {

@@ -8,6 +8,7 @@
 #include "axis/v1/ops.pb.h"
 #include "axis/v1/tensor_service.pb.h"
 #include "kernels/program.h"
+#include "server/call/types.h"
 #include "server/call/wire.h"
 #include "server/process/admission.h"
 
@@ -21,6 +22,11 @@ struct Input {
   bool spelled;       // came as `values`, so the response goes as `values`
   Payload data;
 };
+
+// Checks what a tensor says of itself, whatever it contains; `size` is how much
+// that must be. The input has no data yet.
+// Errors: "data_type", "shape", "shape[i]", "layout"
+absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size);
 
 // Checks a tensor and reads it. Memory that `values` need is taken from
 // `lease` first, then from `pool`.
@@ -43,6 +49,7 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleChannelsRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::VariadicSplitRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest&);
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest&);
 
 // The path of ops[k] in a pipeline: "ops[2].transpose".
 std::string PipelineOpName(const Op& op, size_t k);
