@@ -95,8 +95,8 @@ void ToLittleEndian(const NpyHeader& header, char* data, size_t size) {
   if (!header.big_endian) return;
   const bool complex = header.data_type == pb::DATA_TYPE_C64 ||
                        header.data_type == pb::DATA_TYPE_C128;
-  const size_t number_bytes = static_cast<size_t>(
-      complex ? header.item_bytes / 2 : header.item_bytes);
+  const size_t number_bytes =
+      static_cast<size_t>(complex ? header.item_bytes / 2 : header.item_bytes);
   for (size_t at = 0; at < size; at += number_bytes)
     std::reverse(data + at, data + at + number_bytes);
 }

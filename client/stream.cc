@@ -119,8 +119,8 @@ class Reader {
       if (const absl::Status status = End(); !status.ok()) return status;
       const absl::StatusOr<int64_t> bytes = DataBytes(piece);
       if (!bytes.ok())
-        return absl::InternalError(
-            absl::StrCat("an output of the stream: ", bytes.status().message()));
+        return absl::InternalError(absl::StrCat("an output of the stream: ",
+                                                bytes.status().message()));
       missing_ = static_cast<uint64_t>(*bytes);
       begun_ = true;
     }
@@ -135,8 +135,8 @@ class Reader {
   // Whether an output may end here.
   absl::Status End() const {
     if (missing_ == 0) return absl::OkStatus();
-    return absl::InternalError(absl::StrCat(
-        "an output of the stream ends ", missing_, " bytes short"));
+    return absl::InternalError(absl::StrCat("an output of the stream ends ",
+                                            missing_, " bytes short"));
   }
 
  private:

@@ -137,9 +137,9 @@ absl::StatusOr<std::vector<T>> Elements(const Tensor& tensor) {
   static_assert(kDataTypeOf<T> != pb::DATA_TYPE_UNSPECIFIED);
   static_assert(!std::is_same_v<T, bool>, "vector<bool> holds no bytes");
   if (tensor.data_type != kDataTypeOf<T>)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "data_type: must be ", pb::DataType_Name(kDataTypeOf<T>), ", is ",
-        pb::DataType_Name(tensor.data_type)));
+    return absl::InvalidArgumentError(
+        absl::StrCat("data_type: must be ", pb::DataType_Name(kDataTypeOf<T>),
+                     ", is ", pb::DataType_Name(tensor.data_type)));
   if (tensor.data.size() % sizeof(T) != 0)
     return absl::InvalidArgumentError("data: holds a fraction of an element");
   std::vector<T> elements(tensor.data.size() / sizeof(T));

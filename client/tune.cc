@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <cstring>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -11,8 +12,9 @@ namespace axis {
 
 void TuneProcess() {
 #ifdef __GLIBC__
-  // mallopt would win over the environment.
-  if (std::getenv("GLIBC_TUNABLES") == nullptr) {
+  // mallopt would win over the environment, which may ask for more.
+  const char* const tunables = std::getenv("GLIBC_TUNABLES");
+  if (tunables == nullptr || !std::strstr(tunables, "mmap_threshold")) {
     mallopt(M_MMAP_THRESHOLD, 32 << 20);  // glibc takes no more
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_TOP_PAD, 16 << 20);

@@ -5,7 +5,7 @@
 namespace axis {
 
 // Call this first thing in main(), before other threads and before gRPC is
-// used. Two settings, each of which what the user has set wins over:
+// used. Two settings, which give way to those of the environment:
 //
 // * glibc's malloc keeps what it was given instead of returning it after every
 //   call: fresh pages cost more than the copies (1.3 to 1.8 times the time of

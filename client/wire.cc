@@ -11,9 +11,9 @@
 namespace axis {
 namespace {
 
+using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 using google::protobuf::io::CodedOutputStream;
-using google::protobuf::internal::WireFormatLite;
 
 // Tags: the number of the field times 8, and how it is encoded.
 constexpr uint32_t kTensor = 1 << 3 | 2;

@@ -49,7 +49,7 @@ ExitStatus Inspect(const std::string& name) {
   const std::string type =
       header->data_type == pb::DATA_TYPE_UNSPECIFIED
           ? "raw items; say with --dtype what they are"
-          : pb::DataType_Name(header->data_type).substr(10);
+          : std::string(pb::DataType_Name(header->data_type)).substr(10);
   std::printf(
       "descr   %s%s\ntype    %s\nshape   [%s]\norder   %s\n"
       "data    %lld bytes from byte %zu\n",

@@ -15,8 +15,8 @@ namespace axis {
 struct CommandLine {
   std::vector<std::string> words;  // all that is not a flag
   std::string server;
-  std::string output;  // a file name, "%d" for the number; empty is stdout
-  int repeat;          // at least 1
+  std::string output;    // a file name, "%d" for the number; empty is stdout
+  int repeat;            // at least 1
   int64_t stream_above;  // bytes of data; at least 0
   absl::Duration timeout;
   std::string tls_ca, tls_cert, tls_key;  // file names; plaintext if all empty

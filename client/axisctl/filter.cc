@@ -59,9 +59,9 @@ class Outputs {
     if (!header.ok()) return header.status();
     if (const absl::Status status = Close(); !status.ok()) return status;
     absl::StatusOr<File> file = File::Create(
-        name_.empty() ? "-"
-                      : absl::StrReplaceAll(
-                            name_, {{"%d", absl::StrCat(count_)}}));
+        name_.empty()
+            ? "-"
+            : absl::StrReplaceAll(name_, {{"%d", absl::StrCat(count_)}}));
     if (!file.ok()) return file.status();
     ++count_;
     file_.emplace(*std::move(file));
@@ -89,8 +89,7 @@ class Pieces {
     std::string piece = std::exchange(begun_, "");
     const uint64_t rest = due - std::min<uint64_t>(due, done_ + piece.size());
     const size_t had = piece.size();
-    const size_t take = std::min<uint64_t>(
-        rest, kMost - std::min(kMost, had));
+    const size_t take = std::min<uint64_t>(rest, kMost - std::min(kMost, had));
     // Where it must end, look whether it does.
     piece.resize(had + take + (take == rest ? 1 : 0));
     const absl::StatusOr<size_t> got =

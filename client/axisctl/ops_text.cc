@@ -36,7 +36,7 @@ absl::StatusOr<const FieldDescriptor*> FindOp(absl::string_view name) {
 std::vector<std::string> OpNames() {
   std::vector<std::string> names;
   for (int i = 0; i < pb::Op::descriptor()->field_count(); ++i)
-    names.push_back(pb::Op::descriptor()->field(i)->name());
+    names.emplace_back(pb::Op::descriptor()->field(i)->name());
   return names;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -46,22 +47,21 @@ struct Deal {
 };
 
 // Deals `loops` out in about `tasks` tasks; removes those it deals out whole.
-// Prefers outer loops that are long: cutting a short one, like the channels of
-// an image, would take apart what is fastest together.
+// Takes loops first whose steps are long on both sides: those with short ones
+// are what a block is made of, and fastest together.
 Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
+  auto step = [](const Loop& loop) {
+    return std::min(loop.src_stride, loop.dst_stride);
+  };
   Deal deal{};
   for (;;) {
-    size_t longest = 0;
-    for (size_t i = 0; i < loops.size(); ++i) {
-      if (loops[i].extent > loops[longest].extent) longest = i;
-      if (loops[i].extent >= tasks) {
-        longest = i;
-        break;
-      }
-    }
-    const Loop loop = loops[longest];
+    const auto next = std::max_element(
+        loops.begin(), loops.end(), [&](const Loop& x, const Loop& y) {
+          return std::pair(step(x), x.extent) < std::pair(step(y), y.extent);
+        });
+    const Loop loop = *next;
     if (loop.extent >= tasks || loops.size() == 1) {
-      deal.cut = longest;
+      deal.cut = static_cast<size_t>(next - loops.begin());
       deal.grain = std::max<int64_t>(1, (loop.extent + tasks - 1) / tasks);
       // Two workers should not share a line they write.
       const int64_t line = kLineBytes / std::gcd(kLineBytes, loop.dst_stride);
@@ -71,7 +71,7 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
     }
     tasks = (tasks + loop.extent - 1) / loop.extent;
     deal.whole.push_back(loop);
-    loops.erase(loops.begin() + static_cast<ptrdiff_t>(longest));
+    loops.erase(next);
   }
 }
 

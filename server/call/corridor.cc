@@ -113,6 +113,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
   {
     const Phase phase(call, CallReport::kCompile);
     std::vector<InputSpec> specs;
+    specs.reserve(inputs.size());
     for (const Input& input : inputs) specs.push_back(input.spec);
     AXIS_ASSIGN_OR_RETURN(
         program, CompileProgram(specs, ops, [&](size_t k) {

@@ -17,6 +17,12 @@
 namespace axis {
 namespace {
 
+// What a message counts for where bytes are limited: small ones cost more than
+// they hold.
+int64_t CostOf(const grpc::ByteBuffer& message) {
+  return static_cast<int64_t>(message.Length()) + (1 << 10);
+}
+
 // One stream, from before it arrives until it is gone; owns itself.
 //
 // Events come on the polling thread. They note what happened, keep a read and a
@@ -58,10 +64,10 @@ class StreamCall {
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
     lease_.emplace(workshop_.admission);
-    stream_.emplace(CallContext{workshop_.max_message_bytes, *lease_,
-                                workshop_.pool, report_,
-                                [this] { return IsOver(); }},
-                    workshop_.admission);
+    stream_.emplace(
+        CallContext{workshop_.max_message_bytes, *lease_, workshop_.pool,
+                    report_, [this] { return IsOver(); }},
+        workshop_.admission);
     Note([] {});
   }
 
@@ -71,7 +77,7 @@ class StreamCall {
       if (!ok) {
         half_closed_ = true;
       } else if (!closing_) {
-        inbox_bytes_ += static_cast<int64_t>(message_.Length());
+        inbox_bytes_ += CostOf(message_);
         inbox_.push_back(std::exchange(message_, {}));
       }
     });
@@ -120,7 +126,7 @@ class StreamCall {
       writing_ = true;
       next.write = std::move(outbox_.front());
       outbox_.pop_front();
-      outbox_bytes_ -= static_cast<int64_t>(next.write->Length());
+      outbox_bytes_ -= CostOf(*next.write);
     }
     return next;
   }
@@ -200,10 +206,10 @@ class StreamCall {
       report_.received_bytes += bytes;
       if (bytes > workshop_.max_message_bytes) {
         report_.rejected = "message_bytes";
-        return absl::ResourceExhaustedError(absl::StrCat(
-            "a message of the stream is ", bytes,
-            " bytes, more than this server's --max_message_bytes=",
-            workshop_.max_message_bytes, "; send smaller pieces"));
+        return absl::ResourceExhaustedError(
+            absl::StrCat("a message of the stream is ", bytes,
+                         " bytes, more than this server's --max_message_bytes=",
+                         workshop_.max_message_bytes, "; send smaller pieces"));
       }
       AXIS_RETURN_IF_ERROR(stream_->Receive(message));
     }
@@ -218,7 +224,7 @@ class StreamCall {
     while (inbox.outbox_bytes < kBacklogBytes) {
       std::optional<Message> message = stream_->NextMessage();
       if (!message) break;
-      inbox.outbox_bytes += static_cast<int64_t>(message->Length());
+      inbox.outbox_bytes += CostOf(*message);
       packed.push_back(*std::move(message));
     }
     Next next;
@@ -226,7 +232,7 @@ class StreamCall {
       const std::lock_guard lock(mutex_);
       if (moved || !packed.empty()) is_woken_ = true;
       for (Message& message : packed) {
-        outbox_bytes_ += static_cast<int64_t>(message.Length());
+        outbox_bytes_ += CostOf(message);
         outbox_.push_back(std::move(message));
       }
       backlog_ = stream_->backlog();

@@ -31,7 +31,7 @@ Payload CutFront(Payload& payload, int64_t size) {
 class Forward final : public Route {
  public:
   absl::StatusOr<bool> Feed(Payload& in) override {
-    if (in.size() == 0 || waiting_.size() >= kBatchBytes) return false;
+    if (in.size() == 0 || CostOf(waiting_) >= kBatchBytes) return false;
     const Payload batch = CutFront(in, kBatchBytes);
     for (const grpc::Slice& slice : batch.slices()) waiting_.Append(slice);
     return true;
@@ -47,15 +47,16 @@ class Scatter final : public Route {
   Scatter(const Program& program, int64_t bytes, const CallContext& call)
       : outputs_(Stretches(program)),
         unit_(UnitBytes(program.passes[0].writes[0].plan.item_bits)),
+        bytes_(program.buffer_bytes[0]),
         window_(bytes),
         call_(call),
         space_(OutputSpace::Reserve(outputs_.back().dst_end)) {
-    FindReady();
+    ready_ = ReadyAt(received_, current_);
   }
 
   absl::StatusOr<bool> Feed(Payload& in) override {
     int64_t size = std::min(in.size(), kBatchBytes) / unit_ * unit_;
-    if (size == 0) return false;
+    if (size == 0 || (CostOf(in) < kBatchBytes && CanWait(size))) return false;
     while (Cut(size) > taken_ + window_) {
       const bool can_wait = taken_ < ready_;
       if (can_wait && size < 2 * kLeastBatch) return false;
@@ -65,7 +66,7 @@ class Scatter final : public Route {
     const Payload batch = CutFront(in, size);
     if (Copy(batch.Spans(), targets_, &call_.pool) > 0) call_.report.joined = 1;
     received_ += size;
-    FindReady();
+    ready_ = ReadyAt(received_, current_);
     return true;
   }
 
@@ -101,21 +102,32 @@ class Scatter final : public Route {
     return last;
   }
 
-  // Finds the first byte that is not written yet.
-  void FindReady() {
-    for (; current_ < outputs_.size(); ++current_) {
-      const Stretch& o = outputs_[current_];
-      ready_ = o.dst_end;
-      if (o.plan == nullptr || o.src_end <= received_) continue;
-      ForEachPart(*o.plan, received_ * 8, o.src_end * 8, [&](const Plan& part) {
-        ready_ = std::min(ready_, o.dst_begin + part.dst_offset / 8);
+  // The first byte that is not written once `received` bytes have been moved;
+  // it lies in `output` or in a later one, which is then `output`.
+  int64_t ReadyAt(int64_t received, size_t& output) const {
+    for (; output < outputs_.size(); ++output) {
+      const Stretch& o = outputs_[output];
+      if (o.plan == nullptr || o.src_end <= received) continue;
+      int64_t ready = o.dst_end;
+      ForEachPart(*o.plan, received * 8, o.src_end * 8, [&](const Plan& part) {
+        ready = std::min(ready, o.dst_begin + part.dst_offset / 8);
       });
-      return;
+      return ready;
     }
+    return outputs_.back().dst_end;
+  }
+
+  // Whether the next `size` bytes complete nothing: then they can wait for
+  // more, as larger batches make longer runs.
+  bool CanWait(int64_t size) const {
+    size_t output = current_;
+    return received_ + size < bytes_ &&
+           ReadyAt(received_ + size, output) == ready_;
   }
 
   const std::vector<Stretch> outputs_;
   const int64_t unit_;
+  const int64_t bytes_;  // of the input
   const int64_t window_;
   const CallContext call_;
   const std::shared_ptr<OutputSpace> space_;

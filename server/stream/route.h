@@ -1,6 +1,7 @@
 // Routes: how the bytes of a stream get from its input to its outputs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 
@@ -13,6 +14,14 @@ namespace axis {
 // At most so many bytes of input are moved at once: enough for all cores, few
 // enough for outputs to leave meanwhile.
 inline constexpr int64_t kBatchBytes = 4 << 20;
+
+// What `payload` counts for where bytes are limited: small slices cost more
+// than they hold.
+inline int64_t CostOf(const Payload& payload) {
+  constexpr int64_t kLeastCost = 1 << 10;
+  return std::max(payload.size(),
+                  static_cast<int64_t>(payload.slices().size()) * kLeastCost);
+}
 
 // The outputs, laid end to end, come out as the input goes in.
 class Route {

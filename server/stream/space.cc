@@ -53,8 +53,8 @@ void OutputSpace::Release(int64_t begin, int64_t end) {
   // Whole huge pages only: to cut one up would cost more than it gives back.
   const int64_t to = released_to_ / kHugePage * kHugePage;
   if (to == given_back_to_) return;
-  (void)madvise(data_ + given_back_to_, static_cast<size_t>(to - given_back_to_),
-                MADV_DONTNEED);
+  (void)madvise(data_ + given_back_to_,
+                static_cast<size_t>(to - given_back_to_), MADV_DONTNEED);
   given_back_to_ = to;
 }
 

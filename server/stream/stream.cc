@@ -29,6 +29,17 @@ constexpr int64_t kSmallSlice = 64;
 constexpr char kOnlyFirst[] =
     "must be set in the first message of a stream only";
 
+// `payload` in one piece if it is many small ones.
+Payload Compact(Payload payload) {
+  if (payload.slices().size() <= 1 || CostOf(payload) == payload.size())
+    return payload;
+  std::string bytes;
+  bytes.reserve(static_cast<size_t>(payload.size()));
+  for (const auto span : payload.Spans())
+    bytes.append(reinterpret_cast<const char*>(span.data()), span.size());
+  return Payload(grpc::Slice(bytes));
+}
+
 // A message that is not the first may hold nothing but data.
 absl::Status CheckRest(const pb::Tensor& header) {
   if (header.data_type() != 0) return FieldError("data_type", kOnlyFirst);
@@ -50,8 +61,7 @@ absl::Status Stream::Receive(grpc::ByteBuffer& message) {
   if (route_ == nullptr && tensors.empty())
     return FieldError("input", "must hold a tensor");
   if (!tensors.empty() && tensors[0].values)
-    return InField("input",
-                   FieldError("values", "must be `data` in a stream"));
+    return InField("input", FieldError("values", "must be `data` in a stream"));
   if (route_ == nullptr) {
     AXIS_RETURN_IF_ERROR(Begin(tensors[0], rest));
   } else {
@@ -81,10 +91,10 @@ absl::Status Stream::Begin(WireTensor& tensor,
     input_ = *std::move(input);
   }
   const Phase phase(call_, CallReport::kCompile);
-  AXIS_ASSIGN_OR_RETURN(
-      program_, CompileProgram({&input_.spec, 1}, ops, [&](size_t k) {
-        return PipelineOpName(ops[k], k);
-      }));
+  AXIS_ASSIGN_OR_RETURN(program_,
+                        CompileProgram({&input_.spec, 1}, ops, [&](size_t k) {
+                          return PipelineOpName(ops[k], k);
+                        }));
   kind_ = RouteOf(program_);
   int64_t bytes;
   AXIS_RETURN_IF_ERROR(Admit(kind_, bytes));
@@ -157,7 +167,7 @@ std::optional<grpc::ByteBuffer> Stream::NextMessage() {
   const int64_t room = std::max(limit - kHeaderBytes, limit / 4);
   OutTensor piece;
   if (left > 0) {
-    piece.data = route_->Take(std::min(left, room));
+    piece.data = Compact(route_->Take(std::min(left, room)));
     if (piece.data.size() == 0) return std::nullopt;
   }
   if (!begun_) piece.header = EncodeHeader(input_, output.shape);

@@ -53,8 +53,8 @@ class Stream {
   // The next message to send, if it is ready.
   std::optional<grpc::ByteBuffer> NextMessage();
 
-  // Bytes received and not yet moved.
-  int64_t backlog() const { return pending_.size(); }
+  // What was received and not yet moved counts for.
+  int64_t backlog() const { return CostOf(pending_); }
   // Whether Work() costs next to nothing for messages of `bytes` bytes.
   bool IsLight(int64_t bytes) const;
   // Whether all is received and all of the outputs has been handed out.

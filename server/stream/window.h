@@ -10,8 +10,8 @@ namespace axis {
 
 // What one plan writes of the outputs laid end to end, and what it reads.
 struct Stretch {
-  const Plan* plan;    // null if the output is empty
-  int64_t dst_begin;   // bytes, as all of these
+  const Plan* plan;   // null if the output is empty
+  int64_t dst_begin;  // bytes, as all of these
   int64_t dst_end;
   int64_t src_begin;
   int64_t src_end;

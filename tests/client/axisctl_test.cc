@@ -220,23 +220,22 @@ TEST_F(AxisctlTest, BytesTravelAsTypesThatNumpyLacks) {
 // More than one piece.
 std::string Large() {
   std::string data(3 << 20, '\0');
-  for (size_t i = 0; i < data.size(); ++i)
-    data[i] = static_cast<char>(i % 251);
+  for (size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i % 251);
   return data;
 }
 
 TEST_F(AxisctlTest, LargeInputsAreStreamed) {
   for (const std::string& data :
        {Large(), Large().substr(0, 70000), std::string("abc")}) {
-    const Result result = Run(Server() + "--stream_above=2 transpose ''",
-                              Npy(data));
+    const Result result =
+        Run(Server() + "--stream_above=2 transpose ''", Npy(data));
     EXPECT_EQ(result.status, 0) << result.err;
     EXPECT_EQ(result.err, "");
     EXPECT_TRUE(result.out == Npy(data)) << result.out.size();
     EXPECT_EQ(server_.last(),
               absl::StrCat("StreamPipeline input { data_type: DATA_TYPE_U8 "
-                           "shape: ", data.size(),
-                           " data: \"\" } ops { transpose { } }"));
+                           "shape: ",
+                           data.size(), " data: \"\" } ops { transpose { } }"));
   }
   EXPECT_EQ(Run(Server() + "--stream_above=6 transpose ''").status, 0);
   EXPECT_EQ(server_.last().find("RunPipeline"), 0u);
@@ -309,8 +308,8 @@ TEST_F(AxisctlTest, AStreamIsReadAsAWholeFileIs) {
   EXPECT_EQ(order.status, 0) << order.err;
   EXPECT_TRUE(absl::EndsWith(order.out, "acebdf"));
   EXPECT_TRUE(absl::StrContains(server_.last(), "shape: 2 shape: 3"));
-  const Result text = Run(
-      Server() + "--stream_above=0 --dtype=STRING --shape=2 transpose ''");
+  const Result text =
+      Run(Server() + "--stream_above=0 --dtype=STRING --shape=2 transpose ''");
   EXPECT_EQ(text.status, 0) << text.err;
   EXPECT_EQ(server_.last().find("RunPipeline"), 0u);
 }

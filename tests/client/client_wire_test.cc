@@ -1,14 +1,13 @@
 // Claims of the wire of the client: it sends what the generated code would
 // send, reads what the generated code would read, however it is cut, and takes
 // no harm from anything else.
-#include "client/wire.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 #include <string>
 
 #include "axis/v1/tensor_service.pb.h"
+#include "client/wire.h"
 
 namespace axis {
 namespace {
@@ -95,9 +94,8 @@ TEST(ClientWireTest, RequestsAreByteForByteThoseOfTheGeneratedCode) {
 TEST(ClientWireTest, BytesAreSentFromWhereTheyLie) {
   const Tensor tensor = MakeTensor<int32_t>({1000}, std::vector<int32_t>(1000));
   std::vector<grpc::Slice> slices;
-  ASSERT_TRUE(PackRequest({&tensor, 1}, pb::TransposeRequest())
-                  .Dump(&slices)
-                  .ok());
+  ASSERT_TRUE(
+      PackRequest({&tensor, 1}, pb::TransposeRequest()).Dump(&slices).ok());
   ASSERT_EQ(slices.size(), 2u);
   EXPECT_EQ(static_cast<const void*>(slices[1].begin()),
             tensor.data.Pieces()[0].data());
@@ -148,19 +146,19 @@ TEST(ClientWireTest, WhatIsNoMessageOfTheContractIsInternal) {
     return std::string(1, '\x0a') + static_cast<char>(fields.size()) + fields;
   };
   const std::string bad[] = {
-      std::string(1, '\0'),                         // field number 0
-      "\x0a",                                       // no length
-      "\x0a\x05",                                   // no bytes
+      std::string(1, '\0'),                            // field number 0
+      "\x0a",                                          // no length
+      "\x0a\x05",                                      // no bytes
       "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",  // a length of 2^64 - 1
-      "\x0a\xff\xff\xff\xff\x0f",                   // a length of 2^32 - 1
-      "\x0c",                                       // the end of no group
-      "\x0f",                                       // no wire type
-      tensor("\x1a\x05xy"),                         // data past the tensor
-      tensor("\x1a\x05xy") + "abc",                 // ... but in the message
-      tensor("\x12\x02\x80"),                       // an extent cut short
+      "\x0a\xff\xff\xff\xff\x0f",                      // a length of 2^32 - 1
+      "\x0c",                                          // the end of no group
+      "\x0f",                                          // no wire type
+      tensor("\x1a\x05xy"),                            // data past the tensor
+      tensor("\x1a\x05xy") + "abc",                    // ... but in the message
+      tensor("\x12\x02\x80"),                          // an extent cut short
       tensor("\x12\x01\x80\x01"),
       tensor("\x08"),
-      tensor(std::string("\x22\x00", 2)),           // values
+      tensor(std::string("\x22\x00", 2)),  // values
       tensor(std::string(1, '\x12') + '\x21' + std::string(33, '\1')),
       tensor("\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"),
   };

@@ -109,8 +109,8 @@ TEST(NpyTest, FortranOrderBecomesRowMajor) {
     for (size_t i = 0; i < 2; ++i)
       for (size_t j = 0; j < 3; ++j)
         for (size_t k = 0; k < 4; ++k)
-          EXPECT_EQ(Text(tensor->data).substr((12 * i + 4 * j + k) * type.bytes,
-                                              type.bytes),
+          EXPECT_EQ(Text(tensor->data)
+                        .substr((12 * i + 4 * j + k) * type.bytes, type.bytes),
                     data.substr((i + 2 * j + 6 * k) * type.bytes, type.bytes))
               << descr;
   }

@@ -131,9 +131,9 @@ class StreamPipeline : public ::testing::Test {
     auto server = Server::Start(options, log_);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
-    stub_ = pb::TensorService::NewStub(grpc::CreateChannel(
-        absl::StrCat("127.0.0.1:", server_->ports()[0]),
-        grpc::InsecureChannelCredentials()));
+    stub_ = pb::TensorService::NewStub(
+        grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->ports()[0]),
+                            grpc::InsecureChannelCredentials()));
   }
   // Would hang if a stream did not end.
   void TearDown() override { server_->Shutdown(); }
@@ -159,7 +159,8 @@ class StreamPipeline : public ::testing::Test {
   bool IsEmpty() {
     const int64_t n = 6 << 10;  // 36 MiB
     for (int i = 0; i < 100; ++i) {
-      const auto status = Call({Header(pb::DATA_TYPE_U8, {n, n}, {Transpose{}})});
+      const auto status =
+          Call({Header(pb::DATA_TYPE_U8, {n, n}, {Transpose{}})});
       // It is refused for being short, but only once it has been let in.
       if (FieldOf(status) == "input.data") return true;
       EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
@@ -178,8 +179,8 @@ class StreamPipeline : public ::testing::Test {
     const Shape shape = testing::RandomShape(random, 20000);
     const testing::Chain chain = testing::RandomChain(random, shape);
     const size_t n = reference::Iota({shape.begin(), shape.end()}).items.size();
-    std::string data(static_cast<size_t>(PackedBytes(
-                         static_cast<int64_t>(n), bits)), '\0');
+    std::string data(
+        static_cast<size_t>(PackedBytes(static_cast<int64_t>(n), bits)), '\0');
     random.Fill(reinterpret_cast<std::byte*>(data.data()), data.size());
     std::vector<Output> want;
     for (const auto& output : chain.outputs)
@@ -237,8 +238,8 @@ TEST_F(StreamPipeline, LargeTensorsTakeAllTheirTurns) {
     std::vector<Request> requests = {
         Header(pb::DATA_TYPE_U8, shape, {Transpose{{0, 3, 1, 2}}})};
     for (int64_t i = 0; i < n; i += size)
-      requests.push_back(Piece(data.substr(static_cast<size_t>(i),
-                                           static_cast<size_t>(size))));
+      requests.push_back(Piece(
+          data.substr(static_cast<size_t>(i), static_cast<size_t>(size))));
     std::vector<Output> got;
     ASSERT_TRUE(Call(requests, &got).ok());
     ASSERT_EQ(got.size(), 1u);
@@ -288,18 +289,21 @@ TEST_F(StreamPipeline, WrongStreamsAreRefusedByField) {
       {{header, header}, "input.data_type"},
       {{header, with({}, [](Request& r) { r.mutable_input()->add_shape(4); })},
        "input.shape"},
-      {{header, with({}, [](Request& r) {
-          r.mutable_input()->set_layout(pb::LAYOUT_NXC);
-        })},
+      {{header, with({},
+                     [](Request& r) {
+                       r.mutable_input()->set_layout(pb::LAYOUT_NXC);
+                     })},
        "input.layout"},
       {{header, with({}, [](Request& r) { r.add_ops(); })}, "ops"},
-      {{header, with({}, [](Request& r) {
-          r.mutable_input()->mutable_values()->add_uints(1);
-        })},
+      {{header, with({},
+                     [](Request& r) {
+                       r.mutable_input()->mutable_values()->add_uints(1);
+                     })},
        "input.values"},
-      {{with(header, [](Request& r) {
-         r.mutable_input()->mutable_values()->add_uints(1);
-       })},
+      {{with(header,
+             [](Request& r) {
+               r.mutable_input()->mutable_values()->add_uints(1);
+             })},
        "input.values"},
       {{Header(pb::DATA_TYPE_STRING, {4})}, "input.data_type"},
       {{Header(pb::DATA_TYPE_UNSPECIFIED, {4})}, "input.data_type"},
@@ -322,7 +326,9 @@ TEST_F(StreamPipeline, LimitsHoldForMessagesAndForWhatIsHeld) {
   // More than one message may hold, in messages that may.
   const std::string piece(static_cast<size_t>(30 * kMib), 'x');
   EXPECT_TRUE(Call({Header(pb::DATA_TYPE_U8, {90 * kMib}), Piece(piece),
-                    Piece(piece), Piece(piece)}, &got).ok());
+                    Piece(piece), Piece(piece)},
+                   &got)
+                  .ok());
   EXPECT_EQ(got[0].data.size(), 3 * piece.size());
   grpc::Status status = Call({Header(pb::DATA_TYPE_U8, {90 * kMib}),
                               Piece(std::string(33 * kMib, 'x'))});

@@ -16,8 +16,8 @@ namespace {
 
 Program Compile(const Shape& shape, const std::vector<Op>& ops, int64_t bits) {
   const InputSpec spec{shape, bits};
-  auto program = CompileProgram({&spec, 1}, ops,
-                                [](size_t) { return std::string("op"); });
+  auto program =
+      CompileProgram({&spec, 1}, ops, [](size_t) { return std::string("op"); });
   EXPECT_TRUE(program.ok()) << program.status();
   return *std::move(program);
 }
