@@ -19,11 +19,12 @@ struct Input {
   pb::DataType data_type;
   pb::Layout layout;  // of the outputs too
   bool spelled;       // came as `values`, so the response goes as `values`
-  Payload data;
+  Payload data;       // of STRING the places of the `strings` (strings.h)
+  Payload strings;
 };
 
-// Checks a tensor and reads it. Memory that `values` need is taken from
-// `lease` first, then from `pool`.
+// Checks a tensor and reads it. Memory that `values` and STRING need is taken
+// from `lease` first, then from `pool`.
 // Errors: "data_type", "shape", "shape[i]", "data", "layout", "values..."
 absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
                                    BufferPool& pool);
@@ -32,7 +33,9 @@ absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
 pb::Tensor EncodeHeader(const Input& like, const Shape& shape);
 
 // Puts `data` into the form of `like`: under `header` as values, or beside it.
-OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data);
+// What strings take from `pool`, DecodeTensor took from the lease.
+OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data,
+                       BufferPool& pool);
 
 // The ops of a request; one overload for each request of the service.
 // Errors: "op"      is absent

@@ -10,7 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/status.h"
-#include "server/call/types.h"
+#include "server/elements/types.h"
 #include "server/call/wire_reader.h"
 
 namespace axis {

@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "axis/v1/tensor_service.pb.h"
-#include "server/call/types.h"
+#include "server/elements/types.h"
 #include "server/call/wire.h"
 
 namespace axis {
