@@ -1,6 +1,7 @@
 #include "kernels/program.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -59,9 +60,15 @@ std::optional<int> Write(int from, const Parts& src, const Parts& dst,
   program.buffer_bytes.push_back(bytes);
   if (program.passes.empty() || program.passes.back().src != from)
     program.passes.emplace_back().src = from;
-  for (Plan& plan : plans)
-    program.passes.back().writes.push_back(
-        {buffer, PackedBytes(written, item_bits) < bytes, std::move(plan)});
+  auto& writes = program.passes.back().writes;
+  const size_t first = writes.size();
+  for (Plan& plan : plans) writes.push_back({buffer, std::move(plan), {}});
+  if (PackedBytes(written, item_bits) < bytes) {
+    // The last block of channels, for each of the batch, has padding.
+    const int64_t count = ShapeOf(dst.back())[0], stride = bytes / count;
+    const int64_t offset = dst.back().offset * item_bits / 8;
+    writes[first].zeros = {offset, stride - offset, stride, count};
+  }
   return buffer;
 }
 
@@ -190,6 +197,12 @@ absl::StatusOr<Program> CompileProgram(
     if ((left -= bytes) <= 0) return TooLarge();
   Account(inputs.size(), program);
   return program;
+}
+
+void Zero(const Program::Runs& runs, std::byte* buffer) {
+  for (int64_t i = 0; i < runs.count; ++i)
+    std::memset(buffer + runs.offset + i * runs.stride, 0,
+                static_cast<size_t>(runs.bytes));
 }
 
 }  // namespace axis

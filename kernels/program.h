@@ -3,6 +3,7 @@
 // The one door of kernels/: everything above calls CompileProgram() and Copy().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -21,11 +22,15 @@ inline constexpr size_t kMaxOutputs = 4096;
 // A sequence of passes between numbered buffers: the inputs first, then the
 // temporaries and the outputs in the order they are written.
 struct Program {
+  // `count` runs of `bytes`, `stride` bytes apart, the first at `offset`.
+  struct Runs {
+    int64_t offset = 0, bytes = 0, stride = 0, count = 0;
+  };
   // Two writes in a row fill one buffer where its layout makes it two views.
   struct Write {
     int buffer;
-    bool pads;  // the plans leave padding out: the buffer must be zeroed first
     Plan plan;
+    Runs zeros;  // to be zero before: the blocks of a new buffer with padding
   };
   // Reads one buffer once and writes others from it. Afterwards nobody needs
   // the buffers of `dead` any more.
@@ -70,5 +75,8 @@ struct InputSpec {
 absl::StatusOr<Program> CompileProgram(
     std::span<const InputSpec> inputs, std::span<const Op> ops,
     const std::function<std::string(size_t)>& name);
+
+// Zeroes `runs` of a buffer.
+void Zero(const Program::Runs& runs, std::byte* buffer);
 
 }  // namespace axis

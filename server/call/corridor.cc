@@ -1,6 +1,5 @@
 #include "server/call/corridor.h"
 
-#include <cstring>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -84,7 +83,7 @@ void Run(const Program& program, const Program::Pass& pass,
       targets.push_back({&write.plan, targets.back().dst});
     } else {
       Buffer buffer = NewBuffer(call.pool, bytes);
-      if (write.pads) std::memset(buffer.data, 0, static_cast<size_t>(bytes));
+      Zero(write.zeros, buffer.data);
       targets.push_back({&write.plan, buffer.data});
       dst = std::move(buffer.payload);
       ++call.report.strided;

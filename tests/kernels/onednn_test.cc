@@ -2,7 +2,6 @@
 // layout and type that it shuffles, padding included.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <dnnl.hpp>
 #include <map>
 #include <random>
@@ -85,7 +84,7 @@ Bytes Ours(const InputSpec& spec, const Shuffle& shuffle, const Bytes& src) {
     std::vector<Target> targets;
     for (const Program::Write& write : pass.writes) {
       Bytes& dst = buffers[static_cast<size_t>(write.buffer)];
-      if (write.pads) std::fill(dst.begin(), dst.end(), std::byte{0});
+      Zero(write.zeros, dst.data());
       targets.push_back({&write.plan, dst.data()});
     }
     const std::span<const std::byte> from =

@@ -78,11 +78,9 @@ std::vector<Bytes> RunProgram(const Program& program,
   for (const Program::Pass& pass : program.passes) {
     const Bytes& src = buffers[static_cast<size_t>(pass.src)];
     std::vector<Target> targets;
-    for (size_t w = 0; w < pass.writes.size(); ++w) {
-      const Program::Write& write = pass.writes[w];
+    for (const Program::Write& write : pass.writes) {
       Bytes& dst = buffers[static_cast<size_t>(write.buffer)];
-      const bool again = w > 0 && pass.writes[w - 1].buffer == write.buffer;
-      if (write.pads && !again) std::fill(dst.begin(), dst.end(), std::byte{});
+      Zero(write.zeros, dst.data());
       if (IsSlice(write.plan, static_cast<int64_t>(dst.size()))) {
         const int64_t begin = write.plan.src_offset / 8;
         dst.assign(src.begin() + begin,
@@ -280,8 +278,9 @@ TEST(Program, AnOutputInBlocksIsPaddedAndCountsItsPadding) {
       *Compile({1, 16, 3, 5}, {Transpose{{0, 2, 1, 3}}}, {16});
   EXPECT_EQ(program.buffer_bytes[1], 16 * 16 * 5 * 4);
   EXPECT_EQ(program.peak_bytes, 16 * 16 * 5 * 4);
-  EXPECT_TRUE(program.passes[0].writes[0].pads);
-  EXPECT_FALSE(Compile({1, 16, 3}, {}, {16})->passes[0].writes[0].pads);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.bytes, 16 * 16 * 5 * 4);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.count, 1);
+  EXPECT_EQ(Compile({1, 16, 3}, {}, {16})->passes[0].writes[0].zeros.count, 0);
 }
 
 TEST(Program, WhatHasPaddingIsNoSlice) {
@@ -303,8 +302,11 @@ TEST(Program, TwoPartsFillOneBufferThatCountsOnce) {
   const Program program = *Compile({1, 24, 5}, {Shuffle{2, 1}}, {16});
   ASSERT_EQ(program.passes.size(), 2u);
   EXPECT_EQ(program.passes[0].writes.size(), 2u);
-  EXPECT_FALSE(program.passes[0].writes[0].pads);
-  EXPECT_EQ(program.passes[1].writes.size(), 2u);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.count, 0);
+  ASSERT_EQ(program.passes[1].writes.size(), 2u);
+  EXPECT_EQ(program.passes[1].writes[0].zeros.offset, 16 * 20);
+  EXPECT_EQ(program.passes[1].writes[0].zeros.bytes, 16 * 20);
+  EXPECT_EQ(program.passes[1].writes[1].zeros.count, 0);
   EXPECT_EQ(program.buffer_bytes,
             (std::vector<int64_t>{32 * 20, 24 * 20, 32 * 20}));
   EXPECT_EQ(program.peak_bytes, 24 * 20 + 32 * 20);
