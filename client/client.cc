@@ -1,13 +1,17 @@
 #include "client/client.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "axis/v1/tensor_service.pb.h"
+#include "client/wire.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
 #include "grpcpp/client_context.h"
+#include "grpcpp/completion_queue.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 
@@ -45,18 +49,27 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(
                      : grpc::InsecureChannelCredentials();
 }
 
-std::shared_ptr<grpc::Channel> CallChannel(const std::string& target,
-                                           const Client::Options& options) {
+// A channel that sends a call again as long as at most `retry_bytes` of it have
+// been sent. It refers to these bytes and copies none.
+std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
+                                          const Client::Options& options,
+                                          int retry_bytes) {
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(options.max_message_bytes);
   args.SetMaxSendMessageSize(options.max_message_bytes);
   args.SetServiceConfigJSON(ServiceConfig(options.wait_for_ready));
-  // Only what fits this buffer is ever sent again (256 KiB by default). It
-  // refers to the bytes of the request and copies none.
-  args.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, options.max_message_bytes);
+  args.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, retry_bytes);
   // Two minutes by default: too long to notice that a replica is back.
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
   return grpc::CreateCustomChannel(target, Credentials(options), args);
+}
+
+absl::StatusOr<Tensor> Only(absl::StatusOr<std::vector<Tensor>> outputs) {
+  if (!outputs.ok()) return outputs.status();
+  if (outputs->size() != 1)
+    return absl::InternalError(
+        absl::StrCat("one output was due, ", outputs->size(), " came"));
+  return std::move(outputs->front());
 }
 
 }  // namespace
@@ -64,9 +77,11 @@ std::shared_ptr<grpc::Channel> CallChannel(const std::string& target,
 Client::Client(std::string target, const Options& options)
     : target_(std::move(target)),
       options_(options),
-      channel_(CallChannel(target_, options_)),
+      call_channel_(NewChannel(target_, options_, options_.max_message_bytes)),
+      stream_channel_(NewChannel(target_, options_, 256 << 10)),
       health_channel_(grpc::CreateChannel(target_, Credentials(options_))),
-      stub_(pb::TensorService::NewStub(channel_)) {}
+      calls_(call_channel_),
+      streams_(stream_channel_) {}
 
 absl::Status Client::ToStatus(const grpc::Status& status,
                               grpc::Channel& channel) const {
@@ -96,72 +111,98 @@ std::string Client::FieldOf(const absl::Status& status) {
   return bad.field_violations(0).field();
 }
 
-template <typename Request, typename Response>
-absl::StatusOr<Response> Client::Call(Method<Request, Response> method,
-                                      const Request& request) {
-  // Asked here, because gRPC would not survive a message protobuf cannot hold.
-  const size_t bytes = request.ByteSizeLong();
-  if (bytes > static_cast<size_t>(options_.max_message_bytes))
+absl::StatusOr<std::vector<Tensor>> Client::Call(
+    const char* method, absl::Span<const Tensor> inputs,
+    const google::protobuf::Message& rest, absl::Span<const pb::Op> ops) {
+  if (inputs.size() == 1 && inputs[0].data_type != pb::DATA_TYPE_STRING &&
+      inputs[0].data.size() > static_cast<uint64_t>(std::max<int64_t>(
+                                  options_.stream_threshold_bytes, 0)))
+    return CallAsStream(inputs[0], ops);
+  grpc::ByteBuffer request = PackRequest(inputs, rest);
+  if (request.Length() > static_cast<size_t>(options_.max_message_bytes))
     return absl::ResourceExhaustedError(absl::StrCat(
-        "the request has ", bytes, " bytes, the client sends at most ",
-        options_.max_message_bytes,
+        "the request has ", request.Length(),
+        " bytes, the client sends at most ", options_.max_message_bytes,
         " (max_message_bytes); StreamPipeline takes tensors of any size"));
+
+  // The calling thread waits on a queue of its own, and so does the polling:
+  // gRPC's callbacks of 1.51 can stall for 100 ms after a second of idleness.
   grpc::ClientContext context;
   context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
-  Response response;
-  const grpc::Status status =
-      (stub_.get()->*method)(&context, request, &response);
-  if (!status.ok()) return ToStatus(status, *channel_);
-  return response;
-}
+  grpc::CompletionQueue queue;
+  const auto call = calls_.PrepareUnaryCall(
+      &context, absl::StrCat("/axis.v1.TensorService/", method), request,
+      &queue);
+  request.Clear();
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag;
+  bool ok;
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) {
+  }
+  if (!status.ok()) return ToStatus(status, *call_channel_);
 
-absl::StatusOr<pb::Tensor> Client::Transpose(pb::Tensor input,
-                                             const pb::Transpose& op) {
-  pb::TransposeRequest request;
-  *request.mutable_input() = std::move(input);
-  *request.mutable_op() = op;
-  auto response = Call(&pb::TensorService::Stub::Transpose, request);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_output());
-}
-
-absl::StatusOr<pb::Tensor> Client::ShuffleChannels(
-    pb::Tensor input, const pb::ShuffleChannels& op) {
-  pb::ShuffleChannelsRequest request;
-  *request.mutable_input() = std::move(input);
-  *request.mutable_op() = op;
-  auto response = Call(&pb::TensorService::Stub::ShuffleChannels, request);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_output());
-}
-
-absl::StatusOr<pb::Tensor> Client::Shuffle(pb::Tensor input,
-                                           const pb::Shuffle& op) {
-  pb::ShuffleRequest request;
-  *request.mutable_input() = std::move(input);
-  *request.mutable_op() = op;
-  auto response = Call(&pb::TensorService::Stub::Shuffle, request);
-  if (!response.ok()) return response.status();
-  return std::move(*response->mutable_output());
-}
-
-absl::StatusOr<std::vector<pb::Tensor>> Client::VariadicSplit(
-    pb::Tensor input, const pb::VariadicSplit& op) {
-  pb::VariadicSplitRequest request;
-  *request.mutable_input() = std::move(input);
-  *request.mutable_op() = op;
-  auto response = Call(&pb::TensorService::Stub::VariadicSplit, request);
-  if (!response.ok()) return response.status();
-  std::vector<pb::Tensor> outputs;
-  outputs.reserve(static_cast<size_t>(response->outputs_size()));
-  for (pb::Tensor& output : *response->mutable_outputs())
-    outputs.push_back(std::move(output));
+  const bool repeated =
+      rest.GetDescriptor() == pb::RunPipelineRequest::descriptor() ||
+      rest.GetDescriptor() == pb::VariadicSplitRequest::descriptor();
+  auto outputs = UnpackResponse(response, repeated);
+  if (!outputs.ok()) return outputs;
+  for (const Tensor& output : *outputs) {
+    if (output.data_type == pb::DATA_TYPE_STRING) continue;
+    const absl::StatusOr<int64_t> bytes = DataBytes(output);
+    if (!bytes.ok() || static_cast<uint64_t>(*bytes) != output.data.size())
+      return absl::InternalError(absl::StrCat(
+          "an output of ", output.data.size(), " bytes does not fit its type ",
+          "and shape", bytes.ok() ? absl::StrCat(", ", *bytes, " bytes") : ""));
+  }
   return outputs;
 }
 
-absl::StatusOr<pb::RunPipelineResponse> Client::Run(
-    const pb::RunPipelineRequest& request) {
-  return Call(&pb::TensorService::Stub::RunPipeline, request);
+absl::StatusOr<Tensor> Client::Transpose(const Tensor& input,
+                                         const pb::Transpose& op) {
+  pb::TransposeRequest rest;
+  *rest.mutable_op() = op;
+  pb::Op step;
+  *step.mutable_transpose() = op;
+  return Only(Call("Transpose", {&input, 1}, rest, {step}));
+}
+
+absl::StatusOr<Tensor> Client::ShuffleChannels(const Tensor& input,
+                                               const pb::ShuffleChannels& op) {
+  pb::ShuffleChannelsRequest rest;
+  *rest.mutable_op() = op;
+  pb::Op step;
+  *step.mutable_shuffle_channels() = op;
+  return Only(Call("ShuffleChannels", {&input, 1}, rest, {step}));
+}
+
+absl::StatusOr<Tensor> Client::Shuffle(const Tensor& input,
+                                       const pb::Shuffle& op) {
+  pb::ShuffleRequest rest;
+  *rest.mutable_op() = op;
+  pb::Op step;
+  *step.mutable_shuffle() = op;
+  return Only(Call("Shuffle", {&input, 1}, rest, {step}));
+}
+
+absl::StatusOr<std::vector<Tensor>> Client::VariadicSplit(
+    const Tensor& input, const pb::VariadicSplit& op) {
+  pb::VariadicSplitRequest rest;
+  *rest.mutable_op() = op;
+  pb::Op step;
+  *step.mutable_variadic_split() = op;
+  return Call("VariadicSplit", {&input, 1}, rest, {step});
+}
+
+absl::StatusOr<std::vector<Tensor>> Client::RunPipeline(
+    absl::Span<const Tensor> inputs, absl::Span<const pb::Op> ops) {
+  pb::RunPipelineRequest rest;
+  rest.mutable_ops()->Add(ops.begin(), ops.end());
+  return Call("RunPipeline", inputs, rest, ops);
 }
 
 absl::StatusOr<bool> Client::Health(const std::string& service) {

@@ -16,15 +16,10 @@ std::string Name(pb::DataType data_type) {
       absl::StripPrefix(pb::DataType_Name(data_type), "DATA_TYPE_"));
 }
 
-void SwapBytes(std::string& data, size_t number_bytes) {
-  for (size_t at = 0; at + number_bytes <= data.size(); at += number_bytes)
-    std::reverse(&data[at], &data[at] + number_bytes);
-}
-
 // `data`, which holds `shape` with the first axis fastest, with the last axis
 // fastest. Walks the result in order and keeps count of the source.
 template <size_t kBytes>
-std::string ToRowMajor(const std::string& data,
+std::string ToRowMajor(absl::string_view data,
                        const std::vector<int64_t>& shape) {
   std::string result(data.size(), '\0');
   const size_t rank = shape.size();
@@ -47,7 +42,7 @@ std::string ToRowMajor(const std::string& data,
   return result;
 }
 
-std::string ToRowMajor(const std::string& data, const NpyHeader& header) {
+std::string ToRowMajor(absl::string_view data, const NpyHeader& header) {
   switch (header.item_bytes) {
     case 1:
       return ToRowMajor<1>(data, header.shape);
@@ -86,52 +81,62 @@ absl::StatusOr<pb::DataType> TypeOf(const NpyHeader& header,
 
 }  // namespace
 
-absl::StatusOr<pb::Tensor> ReadNpy(std::string file,
-                                   const NpyReading& reading) {
-  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(file);
-  if (!header.ok()) return header.status();
-  const absl::StatusOr<pb::DataType> data_type = TypeOf(*header, reading);
+absl::StatusOr<Tensor> NpyTensor(const NpyHeader& header,
+                                 const NpyReading& reading) {
+  const absl::StatusOr<pb::DataType> data_type = TypeOf(header, reading);
   if (!data_type.ok()) return data_type.status();
-  const size_t bytes = file.size() - header->data_offset;
-  if (bytes != static_cast<uint64_t>(header->data_bytes))
-    return absl::InvalidArgumentError(absl::StrCat(
-        "must hold the ", header->data_bytes, " bytes of ", "descr '",
-        header->descr, "' and shape [", absl::StrJoin(header->shape, ", "),
-        "] after its header, holds ", bytes));
-
-  // In place, so that a large file is in memory once.
-  std::string data = std::move(file);
-  data.erase(0, header->data_offset);
-  const bool complex = header->data_type == pb::DATA_TYPE_C64 ||
-                       header->data_type == pb::DATA_TYPE_C128;
-  if (header->big_endian)
-    SwapBytes(data, static_cast<size_t>(complex ? header->item_bytes / 2
-                                                : header->item_bytes));
-  if (header->fortran_order && header->shape.size() > 1)
-    data = ToRowMajor(data, *header);
-
-  pb::Tensor tensor;
-  tensor.set_data_type(*data_type);
-  const std::vector<int64_t>& shape =
-      reading.shape ? *reading.shape : header->shape;
-  tensor.mutable_shape()->Add(shape.begin(), shape.end());
-  tensor.set_data(std::move(data));
+  Tensor tensor;
+  tensor.data_type = *data_type;
+  tensor.shape = reading.shape ? *reading.shape : header.shape;
   return tensor;
 }
 
-absl::StatusOr<std::string> NpyHeaderOf(const pb::Tensor& tensor) {
-  if (tensor.layout() > pb::LAYOUT_NCX || tensor.has_values())
+void ToLittleEndian(const NpyHeader& header, char* data, size_t size) {
+  if (!header.big_endian) return;
+  const bool complex = header.data_type == pb::DATA_TYPE_C64 ||
+                       header.data_type == pb::DATA_TYPE_C128;
+  const size_t number_bytes = static_cast<size_t>(
+      complex ? header.item_bytes / 2 : header.item_bytes);
+  for (size_t at = 0; at < size; at += number_bytes)
+    std::reverse(data + at, data + at + number_bytes);
+}
+
+absl::Status WrongNpySize(const NpyHeader& header, uint64_t bytes) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "must hold the ", header.data_bytes, " bytes of ", "descr '",
+      header.descr, "' and shape [", absl::StrJoin(header.shape, ", "),
+      "] after its header, holds ", bytes));
+}
+
+absl::StatusOr<Tensor> ReadNpy(std::string file, const NpyReading& reading) {
+  const absl::StatusOr<NpyHeader> header = ParseNpyHeader(file);
+  if (!header.ok()) return header.status();
+  absl::StatusOr<Tensor> tensor = NpyTensor(*header, reading);
+  if (!tensor.ok()) return tensor.status();
+  const size_t bytes = file.size() - header->data_offset;
+  if (bytes != static_cast<uint64_t>(header->data_bytes))
+    return WrongNpySize(*header, bytes);
+
+  ToLittleEndian(*header, &file[header->data_offset], bytes);
+  if (header->fortran_order && header->shape.size() > 1)
+    tensor->data = Bytes::Own(ToRowMajor(
+        absl::string_view(file).substr(header->data_offset), *header));
+  else
+    tensor->data = Bytes::Own(std::move(file)).Sub(header->data_offset, bytes);
+  return tensor;
+}
+
+absl::StatusOr<std::string> NpyHeaderOf(const Tensor& tensor) {
+  if (tensor.layout > pb::LAYOUT_NCX)
     return absl::InvalidArgumentError(
-        "only row-major `data` can go into a .npy file");
-  const int64_t bytes = static_cast<int64_t>(tensor.data().size());
-  const NpyType* const type = FindNpyType(tensor.data_type());
+        "only row-major data can go into a .npy file");
+  absl::StatusOr<int64_t> bytes = static_cast<int64_t>(tensor.data.size());
+  if (tensor.data_type != pb::DATA_TYPE_STRING) bytes = DataBytes(tensor);
+  if (!bytes.ok()) return bytes.status();
+  const NpyType* const type = FindNpyType(tensor.data_type);
   if (type == nullptr)
-    return FormatNpyHeader(FindNpyType(pb::DATA_TYPE_U8)->descr, {bytes});
-  if (NpyBytes(tensor.shape(), type->item_bytes) != bytes)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a tensor of type ", Name(tensor.data_type()), " and shape [",
-        absl::StrJoin(tensor.shape(), ", "), "] came with ", bytes, " bytes"));
-  return FormatNpyHeader(type->descr, tensor.shape());
+    return FormatNpyHeader(FindNpyType(pb::DATA_TYPE_U8)->descr, {*bytes});
+  return FormatNpyHeader(type->descr, tensor.shape);
 }
 
 }  // namespace axis

@@ -1,5 +1,5 @@
 // Reads and writes .npy, the file format of NumPy arrays, as tensors of the
-// contract. Bytes in, bytes out: knows no files and no gRPC.
+// client. Bytes in, bytes out: knows no files and makes no calls.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "axis/v1/tensor.pb.h"
 #include "client/npy_header.h"
+#include "client/tensor.h"
 
 namespace axis {
 
@@ -25,20 +25,33 @@ struct NpyReading {
   std::optional<std::vector<int64_t>> shape;
 };
 
+// The tensor in a file with that header, but for its data.
+// Errors: a reading that does not fit
+absl::StatusOr<Tensor> NpyTensor(const NpyHeader& header,
+                                 const NpyReading& reading);
+
+// Turns elements of a file with that header round, if they are big-endian.
+// REQUIRES: `size` bytes are a whole number of elements
+void ToLittleEndian(const NpyHeader& header, char* data, size_t size);
+
 // Reads a whole file into a row-major, little-endian tensor, whatever the
 // order and the endianness of the file.
 //
 // Errors: those of `ParseNpyHeader`; elements missing or bytes left over; a
 //     reading that does not fit.
-absl::StatusOr<pb::Tensor> ReadNpy(std::string file,
-                                   const NpyReading& reading = {});
+absl::StatusOr<Tensor> ReadNpy(std::string file,
+                               const NpyReading& reading = {});
 
-// The bytes that go before `tensor.data()` to make a .npy file, version 1.0.
-// `BF16` and the 8-bit floats are written as raw items; types of no whole
-// number of bytes, and `STRING`, as a 1-D array of bytes.
+// That a file with that header has `bytes` bytes after it, and not as many as
+// it must have.
+absl::Status WrongNpySize(const NpyHeader& header, uint64_t bytes);
+
+// The bytes that go before the data of `tensor` to make a .npy file, version
+// 1.0; of `STRING` tensors alone the data must be there. `BF16` and the 8-bit
+// floats are written as raw items; types of no whole number of bytes, and
+// `STRING`, as a 1-D array of bytes.
 //
-// Errors: a layout other than row-major; `values`; a size of `data` that is not
-//     what type and shape call for
-absl::StatusOr<std::string> NpyHeaderOf(const pb::Tensor& tensor);
+// Errors: a layout other than row-major; a shape that is none
+absl::StatusOr<std::string> NpyHeaderOf(const Tensor& tensor);
 
 }  // namespace axis

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "client/tensor.h"
 
 namespace axis {
 namespace {
@@ -175,19 +176,6 @@ const NpyType* FindNpyType(pb::DataType data_type) {
   return nullptr;
 }
 
-std::optional<int64_t> NpyBytes(absl::Span<const int64_t> shape,
-                                int64_t item_bytes) {
-  int64_t bytes = item_bytes;
-  bool empty = false;
-  for (const int64_t extent : shape) {
-    if (extent < 0) return std::nullopt;
-    if (extent == 0) empty = true;
-    if (extent != 0 && __builtin_mul_overflow(bytes, extent, &bytes))
-      return std::nullopt;
-  }
-  return empty ? 0 : bytes;
-}
-
 absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(file[i]); };
   if (file.substr(0, kMagic.size()) != kMagic)
@@ -213,11 +201,8 @@ absl::StatusOr<NpyHeader> ParseNpyHeader(absl::string_view file) {
   absl::Status status = ReadLiteral(file.substr(begin, length), header);
   if (status.ok()) status = ReadDescr(header);
   if (!status.ok()) return status;
-  const auto bytes = NpyBytes(header.shape, header.item_bytes);
-  if (!bytes)
-    return absl::InvalidArgumentError(
-        absl::StrCat("the bytes of shape [", absl::StrJoin(header.shape, ", "),
-                     "] must fit 63 bits"));
+  const auto bytes = ShapeBytes(header.shape, header.item_bytes);
+  if (!bytes.ok()) return bytes.status();
   header.data_bytes = *bytes;
   return header;
 }

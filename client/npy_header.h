@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,11 +28,6 @@ struct NpyType {
 
 // Null for types that are no whole number of bytes, and for `STRING`.
 const NpyType* FindNpyType(pb::DataType data_type);
-
-// The bytes of `shape` items; nothing if they do not fit 63 bits, wherever a
-// zero stands, or if an extent is negative.
-std::optional<int64_t> NpyBytes(absl::Span<const int64_t> shape,
-                                int64_t item_bytes);
 
 // The most bytes before the first element of a file that can be read.
 inline constexpr size_t kMaxNpyHeaderBytes = 1 << 16;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/buffer_pool.h"
 #include "kernels/plan.h"
 
 namespace axis {
@@ -23,9 +24,10 @@ struct Target {
 // gets exactly the bits of its plan, each once; the unused bits of the last
 // unit of a narrow type are set to zero. Cannot fail.
 //
-// Returns how many bytes had to be brought together first because they lay in
-// several pieces; 0 if all was read in place.
+// Pieces that are few and large are read where they lie; else they are brought
+// together first, in memory of `pool`, or of the heap if there is none. Returns
+// how many bytes that were; 0 if all was read in place.
 int64_t Copy(std::span<const std::span<const std::byte>> src,
-             std::span<const Target> targets);
+             std::span<const Target> targets, BufferPool* pool = nullptr);
 
 }  // namespace axis

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "client/client.h"
 
 ABSL_FLAG(std::string, server, "localhost:8001",
           "where axisd listens: HOST:PORT or unix:PATH");
@@ -19,6 +20,9 @@ ABSL_FLAG(std::string, output, "",
           "if empty");
 ABSL_FLAG(int, repeat, 1,
           "calls to make; more than one prints latency and throughput");
+ABSL_FLAG(int64_t, stream_above, axis::Client::Options().stream_threshold_bytes,
+          "an input of more bytes than this is streamed; a smaller one goes in "
+          "one message, which --max_message_bytes of the server must allow");
 ABSL_FLAG(absl::Duration, timeout, absl::Seconds(60),
           "the time that one call may take");
 ABSL_FLAG(std::string, tls_ca, "",
@@ -81,6 +85,7 @@ absl::Status ReadFlags(CommandLine& result) {
   result.server = absl::GetFlag(FLAGS_server);
   result.output = absl::GetFlag(FLAGS_output);
   result.repeat = absl::GetFlag(FLAGS_repeat);
+  result.stream_above = absl::GetFlag(FLAGS_stream_above);
   result.timeout = absl::GetFlag(FLAGS_timeout);
   result.tls_ca = absl::GetFlag(FLAGS_tls_ca);
   result.tls_cert = absl::GetFlag(FLAGS_tls_cert);
@@ -88,6 +93,9 @@ absl::Status ReadFlags(CommandLine& result) {
   if (result.repeat < 1)
     return absl::InvalidArgumentError(
         absl::StrCat("--repeat must be at least 1, is ", result.repeat));
+  if (result.stream_above < 0)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--stream_above must be at least 0, is ", result.stream_above));
   if (result.timeout <= absl::ZeroDuration())
     return absl::InvalidArgumentError(
         absl::StrCat("--timeout must be more than 0, is ",

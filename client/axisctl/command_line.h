@@ -1,6 +1,7 @@
 // What the user of axisctl asked for: the only reader of its flags.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ struct CommandLine {
   std::string server;
   std::string output;  // a file name, "%d" for the number; empty is stdout
   int repeat;          // at least 1
+  int64_t stream_above;  // bytes of data; at least 0
   absl::Duration timeout;
   std::string tls_ca, tls_cert, tls_key;  // file names; plaintext if all empty
   NpyReading reading;

@@ -9,8 +9,9 @@
 
 namespace axis {
 
-Progress::Progress(std::string what, int64_t total)
-    : what_(std::move(what)), total_(total) {
+Progress::Progress(std::string what, int64_t total,
+                   std::function<std::string()> detail)
+    : what_(std::move(what)), total_(total), detail_(std::move(detail)) {
   if (isatty(STDERR_FILENO)) thread_ = std::thread([this] { Draw(); });
 }
 
@@ -45,6 +46,7 @@ void Progress::Draw() {
     } else {
       std::fprintf(stderr, "\r%s %.0f s", what_.c_str(), seconds);
     }
+    std::fprintf(stderr, "%s\x1b[K", detail_ ? detail_().c_str() : "");
     std::fflush(stderr);
   } while (!stopped_.wait_for(lock, milliseconds(200), stop));
   std::fputs("\r\x1b[K", stderr);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -15,8 +16,10 @@ namespace axis {
 // line. Not thread-safe, but for the thread that it makes itself.
 class Progress {
  public:
-  // `total` is in any unit; 0 if unknown, which shows the time alone.
-  Progress(std::string what, int64_t total);
+  // `total` is in any unit; 0 if unknown, which shows the time alone. `detail`
+  // is called by a thread of its own for what to say after the time.
+  Progress(std::string what, int64_t total,
+           std::function<std::string()> detail = {});
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -29,6 +32,7 @@ class Progress {
 
   const std::string what_;
   const int64_t total_;
+  const std::function<std::string()> detail_;
   std::atomic<int64_t> done_ = 0;
   std::mutex mutex_;
   std::condition_variable stopped_;

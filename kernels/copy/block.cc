@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/copy/interleave-inl.h"
-#include "kernels/copy/runs-inl.h"
+#include "kernels/copy/block/interleave-inl.h"
+#include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/block/transpose-inl.h"
+#include "kernels/copy/block/walk.h"
 #include "kernels/copy/scratch.h"
-#include "kernels/copy/transpose-inl.h"
-#include "kernels/copy/walk.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace axis {
@@ -50,36 +51,66 @@ void MoveBlock(const BlockPlan& plan, const Block& block) {
   if (plan.kernel == Kernel::kRows)
     return plan.stream && !plan.stage ? StreamRows(block) : MoveRows(block);
   switch (plan.item) {
-    case 1: return MoveItems<1>(plan, block);
-    case 2: return MoveItems<2>(plan, block);
-    case 4: return MoveItems<4>(plan, block);
-    case 8: return MoveItems<8>(plan, block);
-    default: return MoveItems<16>(plan, block);
+    case 1:
+      return MoveItems<1>(plan, block);
+    case 2:
+      return MoveItems<2>(plan, block);
+    case 4:
+      return MoveItems<4>(plan, block);
+    case 8:
+      return MoveItems<8>(plan, block);
+    default:
+      return MoveItems<16>(plan, block);
   }
 }
 
-// Reads the source rows of a block into scratch; returns the block of them.
-Block Gather(Block block, uint8_t* scratch, int64_t* rows) {
-  const int64_t bytes = block.num_b * block.item;
-  const int64_t pitch = RoundUpToLine(bytes) + kLineBytes;
-  WithCopier(bytes, [&](auto copy) HWY_ATTR {
-    for (int64_t a = 0; a < block.num_a; ++a) {
-      rows[a] = a * pitch;
-      copy(scratch + rows[a], block.src + block.rows[a]);
+// Reads and writes take turns at this pace.
+constexpr int64_t kWriteBytes = 1024;
+
+// Prefetches a block, some lines at a time: all at once they would have to
+// queue, and whatever comes next behind them.
+inline constexpr int64_t kWholeBlock = std::numeric_limits<int64_t>::max();
+
+class Prefetcher {
+ public:
+  explicit Prefetcher(const Block& block)
+      : block_(block), bytes_(block.num_b * block.item) {}
+
+  void Prefetch(int64_t lines) {
+    while (lines > 0 && t_ < block_.batch.extent) {
+      const uint8_t* at =
+          block_.src + t_ * block_.batch.src_stride + block_.rows[a_] + offset_;
+      // Rows may be shorter than a line.
+      if (at < last_ || at >= last_ + kLineBytes) {
+        last_ = at;
+        hwy::Prefetch(at);
+        --lines;
+      }
+      if ((offset_ += kLineBytes) < bytes_) continue;
+      offset_ = 0;
+      if (++a_ < block_.num_a) continue;
+      a_ = 0;
+      ++t_;
     }
-  });
-  block.src = scratch;
-  block.src_end = scratch + block.num_a * pitch;
-  block.rows = rows;
-  return block;
-}
+  }
+
+ private:
+  const Block& block_;
+  const int64_t bytes_;
+  const uint8_t* last_ = nullptr;
+  int64_t t_ = 0, a_ = 0, offset_ = 0;
+};
 
 // Moves a block by way of scratch, to write its destination in long runs.
-void MoveStaged(const BlockPlan& plan, const Block& block,
-                uint8_t* scratch, int64_t* columns) {
+// Prefetches meanwhile.
+void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
+                int64_t* columns, Prefetcher* prefetcher) {
   const int64_t run = block.num_a * block.item;
-  const bool packed = block.packed;
+  // Rows of whole lines are better kept apart: packed, they would evict each
+  // other where they are a power of two long.
+  const bool packed = block.packed && run % kLineBytes != 0;
   Block staged = block;
+  staged.packed = packed;
   const int64_t pitch = packed ? run : RoundUpToLine(run) + kLineBytes;
   for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
   staged.dst = scratch;
@@ -87,10 +118,19 @@ void MoveStaged(const BlockPlan& plan, const Block& block,
   staged.batch.dst_stride = block.num_b * pitch;
   MoveBlock(plan, staged);
   auto write = [&](int64_t at, const uint8_t* from, int64_t bytes) HWY_ATTR {
-    if (plan.stream) {
-      StreamRun(block.dst + at, from, bytes);
-    } else {
-      CopyRun(block.dst + at, from, bytes);
+    while (bytes > 0) {
+      // Up to the end of a line.
+      const int64_t part = std::min(
+          bytes, kWriteBytes - static_cast<int64_t>(
+                                   reinterpret_cast<uintptr_t>(block.dst + at) %
+                                   kLineBytes));
+      if (plan.stream) {
+        StreamRun(block.dst + at, from, part);
+      } else {
+        CopyRun(block.dst + at, from, part);
+      }
+      if (prefetcher != nullptr) prefetcher->Prefetch(part / kLineBytes);
+      at += part, from += part, bytes -= part;
     }
   };
   const int64_t repetition = block.num_b * run;
@@ -108,35 +148,21 @@ void MoveStaged(const BlockPlan& plan, const Block& block,
   }
 }
 
-void PrefetchBlock(const Block& block) {
-  const int64_t bytes = block.num_b * block.item;
-  const uint8_t* last = nullptr;  // rows may be shorter than a line
-  for (int64_t t = 0; t < block.batch.extent; ++t)
-    for (int64_t a = 0; a < block.num_a; ++a) {
-      const uint8_t* row =
-          block.src + t * block.batch.src_stride + block.rows[a];
-      for (int64_t i = 0; i < bytes; i += kLineBytes) {
-        if (row + i < last + kLineBytes && row + i >= last) continue;
-        last = row + i;
-        hwy::Prefetch(last);
-      }
-    }
-}
-
 void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {
   int64_t rows[kMaxOffsets], columns[kMaxOffsets];
-  int64_t gathered_rows[kMaxOffsets], staged_columns[kMaxOffsets];
+  int64_t staged_columns[kMaxOffsets];
   BlockWalk walk(plan, src, src_end, dst, rows, columns);
   Block block;
   for (bool more = walk.Next(block); more;) {
     Block next;
     more = walk.Next(next);
-    if (plan.prefetch && more) PrefetchBlock(next);
-    if (plan.gather) block = Gather(block, GatherScratch(), gathered_rows);
+    Prefetcher prefetcher(next);
     if (plan.stage) {
-      MoveStaged(plan, block, StageScratch(), staged_columns);
+      MoveStaged(plan, block, StageScratch(), staged_columns,
+                 plan.prefetch && more ? &prefetcher : nullptr);
     } else {
+      if (plan.prefetch && more) prefetcher.Prefetch(kWholeBlock);
       MoveBlock(plan, block);
     }
     block = next;

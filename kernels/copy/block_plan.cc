@@ -5,13 +5,17 @@
 #include <optional>
 
 #include "kernels/copy/block.h"
-#include "kernels/copy/scratch.h"
 
 namespace axis {
 namespace {
 
 // A vector register block: what a transposition takes of a row at a time.
 constexpr int64_t kPiece = 16;
+
+constexpr int64_t kPage = 4096;
+
+// Short repetitions are moved together until they make half of a first cache.
+constexpr int64_t kRepeatBytes = 16 << 10;
 
 bool IsTransposable(int64_t item) {
   return item <= kPiece && (item & (item - 1)) == 0;
@@ -54,8 +58,7 @@ void Grow(Side& side, int64_t Loop::*stride, int64_t item, int64_t bytes,
     const auto next = Find(loops, stride, side.extent * item);
     if (!next) return;
     Loop& loop = loops[*next];
-    const int64_t most =
-        std::min(bytes / item, kMaxOffsets) / side.extent;
+    const int64_t most = std::min(bytes / item, kMaxOffsets) / side.extent;
     const int64_t part = LargestDivisor(loop.extent, most);
     if (part == 1) return;
     Append(side, {part, loop.src_stride, loop.dst_stride});
@@ -118,31 +121,92 @@ int64_t FindShuffle(const ByteCopy& copy, std::array<uint8_t, 16>& shuffle) {
 // Copies of runs that are no business of registers: one after the other.
 void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
               bool stream_tiles) {
-  const bool columns = !plan.columns.empty();
   plan.kernel = Kernel::kRows;
-  if (!loops.empty()) {
-    // Neighbours in the destination; if there are none, the nearest.
-    const size_t a = columns ? loops.size() - 2 : loops.size() - 1;
-    plan.a.step = loops[a].dst_stride;
-    Append(plan.a, Take(loops, a));
+  std::optional<size_t> b;
+  if (!plan.columns.empty()) {
+    b = loops.size() - 1;
+  } else if (plan.item < kPage) {
+    b = Find(loops, &Loop::src_stride, plan.item);
   }
-  const auto b = columns || plan.item < 4096
-                     ? Find(loops, &Loop::src_stride, plan.item)
-                     : std::nullopt;
   if (b) {
     plan.b.step = plan.item;
     Append(plan.b, Take(loops, *b));
   }
-  const bool both = b.has_value() && plan.a.step == plan.item;
-  plan.stream = both ? stream_tiles : stream_rows;
+  if (!loops.empty()) {
+    // Neighbours in the destination; if there are none, the nearest.
+    plan.a.step = loops.back().dst_stride;
+    Append(plan.a, Take(loops, loops.size() - 1));
+  }
+  const bool tiles = b && plan.a.step == plan.item;
+  plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < 512) {
     // Lines are whole only if they are put together first.
     plan.stage = plan.a.step == plan.item && plan.a.extent * plan.item >= 512;
     plan.stream = plan.stage;
   }
-  Cut(plan.a, plan.item, both ? 2048 : 64 << 10);
-  Cut(plan.b, plan.item, 512);
-  plan.prefetch = plan.stream && both;
+  plan.prefetch = plan.stream && tiles;
+  Cut(plan.a, plan.item, !tiles ? 64 << 10 : plan.stream ? 2048 : 4096);
+  Cut(plan.b, plan.item, plan.stream ? 512 : 2048);
+  plan.outer = loops;
+}
+
+// Few items on one side, all of them next to each other: whole vectors are
+// interleaved or taken apart. False if `plan` is not like that.
+bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
+  const int64_t item = plan.item, many = kLineBytes / 2 / item;
+  if (item > 8) return false;
+  if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
+      plan.b.loops[0].dst_stride == plan.a.extent * item) {
+    plan.kernel = Kernel::kInterleave;
+    Cut(plan.b, item, kPage);
+  } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
+             plan.a.loops[0].src_stride == plan.b.extent * item) {
+    plan.kernel = Kernel::kDeinterleave;
+    Cut(plan.a, item, kPage);
+  } else {
+    return false;
+  }
+  plan.stage = plan.stream = stream;
+  Repeat(plan, loops, kRepeatBytes);
+  plan.outer = loops;
+  return true;
+}
+
+// Blocks of `a_bytes` times `b_bytes` are read in runs of b_bytes and written
+// in runs of a_bytes. What is best was measured; see tests/bench.
+void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
+                   int64_t total_bytes, const Machine& machine) {
+  plan.kernel = Kernel::kTranspose;
+  const int64_t item = plan.item;
+  const int64_t conflict = machine.l1_way;
+  const int64_t src_stride = plan.a.loops[0].src_stride;
+  const int64_t dst_stride =
+      plan.columns.empty() ? plan.b.loops[0].dst_stride : 1;
+  int64_t a_bytes = 1024, b_bytes = 512;
+  if (stream) {
+    plan.stage = plan.stream = plan.prefetch = true;
+    b_bytes = 256;
+  } else if (src_stride % conflict == 0 && dst_stride % conflict == 0 &&
+             total_bytes >= machine.l2) {
+    plan.stage = true;
+    a_bytes = 512;
+    b_bytes = 256;
+  } else if (dst_stride % (conflict / 2) == 0) {
+    b_bytes = 64;
+  }
+  Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
+  if (plan.columns.empty())
+    Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
+  Cut(plan.a, item, a_bytes);
+  Cut(plan.b, item, b_bytes);
+  // Short runs gain nothing from being put together.
+  if (plan.a.extent * item < 256)
+    plan.stage = plan.stream = plan.prefetch = false;
+  // Blocks that are close together on both sides share lines and pages.
+  std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
+    return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
+  });
+  Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }
 
@@ -159,19 +223,17 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   plan.item = copy.item;
   plan.columns = columns;
   Loops loops = copy.loops;
-  if (columns.empty()) {
-    if (const int64_t run = FindShuffle(copy, plan.shuffle); run > 0) {
-      plan.kernel = Kernel::kShuffle;
-      plan.item = run;
-      while (loops.back().dst_stride < run) loops.pop_back();
-      plan.batch = Take(loops, loops.size() - 1);
-      plan.batch_block = plan.batch.extent;
-      plan.outer = loops;
-      return plan;
-    }
-  } else {
+  if (!columns.empty()) {
     // A loop of no length, for what the columns stand for.
     loops.push_back({static_cast<int64_t>(columns.size()), copy.item, 0});
+  } else if (const int64_t run = FindShuffle(copy, plan.shuffle); run > 0) {
+    plan.kernel = Kernel::kShuffle;
+    plan.item = run;
+    while (loops.back().dst_stride < run) loops.pop_back();
+    plan.batch = Take(loops, loops.size() - 1);
+    plan.batch_block = plan.batch.extent;
+    plan.outer = loops;
+    return plan;
   }
   const auto a = Find(loops, &Loop::dst_stride, copy.item);
   const auto b = Find(loops, &Loop::src_stride, copy.item);
@@ -179,58 +241,13 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
     PlanRows(plan, loops, stream_rows, stream_tiles);
     return plan;
   }
-  const int64_t item = copy.item, line = kLineBytes / item;
-  plan.kernel = Kernel::kTranspose;
-  plan.a.step = plan.b.step = item;
-  const Loop a_loop = loops[*a], b_loop = loops[*b];
+  plan.a.step = plan.b.step = copy.item;
+  Append(plan.a, loops[*a]);
+  Append(plan.b, loops[*b]);
   Take(loops, std::max(*a, *b));
   Take(loops, std::min(*a, *b));
-  Append(plan.a, a_loop);
-  Append(plan.b, b_loop);
-  if (columns.empty() && item <= 8 && a_loop.extent <= 4 &&
-      b_loop.extent >= line && b_loop.dst_stride == a_loop.extent * item) {
-    plan.kernel = Kernel::kInterleave;
-    plan.stage = plan.stream = stream_tiles;
-    Cut(plan.b, item, 4096);
-  } else if (item <= 8 && b_loop.extent <= 4 && a_loop.extent >= line &&
-             a_loop.src_stride == b_loop.extent * item) {
-    plan.kernel = Kernel::kDeinterleave;
-    plan.stage = plan.stream = stream_tiles;
-    Cut(plan.a, item, 4096);
-  }
-  if (plan.kernel != Kernel::kTranspose) {
-    Repeat(plan, loops, 16 << 10);
-    plan.outer = loops;
-    return plan;
-  }
-  // How long a block is along each side, in bytes.
-  const int64_t conflict = machine.l1 / 8;
-  int64_t a_bytes = 1024, b_bytes = 512;
-  const bool a_conflicts = a_loop.src_stride % conflict == 0;
-  const bool b_conflicts =
-      columns.empty() && b_loop.dst_stride % conflict == 0;
-  if (stream_tiles) {
-    plan.stage = plan.stream = plan.prefetch = true;
-    b_bytes = a_conflicts || b_conflicts ? 256 : 128;
-  } else if (a_conflicts && b_conflicts && total_bytes >= (512 << 10)) {
-    plan.stage = plan.prefetch = true;
-    a_bytes = 512;
-    b_bytes = 256;
-  } else if (columns.empty() && b_loop.dst_stride % (conflict / 2) == 0) {
-    b_bytes = 64;
-  }
-  Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
-  if (columns.empty()) Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
-  Cut(plan.a, item, a_bytes);
-  Cut(plan.b, item, b_bytes);
-  if (plan.stage && plan.a.extent * item < 256)
-    plan.stage = plan.stream = plan.prefetch = false;
-  // Blocks that are close together on both sides share lines and pages.
-  std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
-    return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
-  });
-  Repeat(plan, loops, 16 << 10);
-  plan.outer = loops;
+  if (!PlanInterleave(plan, loops, stream_tiles))
+    PlanTranspose(plan, loops, stream_tiles, total_bytes, machine);
   return plan;
 }
 

@@ -41,8 +41,6 @@ struct Side {
 
 struct BlockPlan {
   Kernel kernel = Kernel::kRows;
-  // Reads a block into scratch first: its rows evict each other from cache.
-  bool gather = false;
   // Writes a block to scratch first, then to the destination in long runs.
   bool stage = false;
   // Writes to the destination past the caches.

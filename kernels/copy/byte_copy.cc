@@ -13,7 +13,8 @@ int64_t BytesOf(const ByteCopy& copy) {
 
 int64_t SourceSpan(const ByteCopy& copy) {
   int64_t span = copy.item;
-  for (const Loop& loop : copy.loops) span += (loop.extent - 1) * loop.src_stride;
+  for (const Loop& loop : copy.loops)
+    span += (loop.extent - 1) * loop.src_stride;
   return span;
 }
 

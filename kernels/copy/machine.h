@@ -2,17 +2,47 @@
 #pragma once
 
 #include <cstdint>
+#include <fstream>
+#include <string>
 
 namespace axis {
 
 // The data caches one core can reach, in bytes.
 struct Machine {
   int64_t l1 = 32 << 10;
+  int64_t l1_way = 4 << 10;  // lines this far apart compete for the same place
   int64_t l2 = 1 << 20;
   int64_t l3 = 32 << 20;
+
+  // Asks the system; the defaults above where it does not tell. Not
+  // sysconf(): on AMD it counts the L3 of the whole socket, of which a core
+  // reaches only its own complex.
+  static Machine Read() {
+    Machine machine;
+    for (int index = 0; index < 8; ++index) {
+      const std::string dir =
+          "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
+      std::string type;
+      int level = 0;
+      int64_t kibibytes = 0, ways = 0;
+      std::ifstream(dir + "/type") >> type;
+      std::ifstream(dir + "/level") >> level;
+      std::ifstream(dir + "/size") >> kibibytes;  // reads up to the "K"
+      std::ifstream(dir + "/ways_of_associativity") >> ways;
+      if (type == "Instruction" || kibibytes <= 0) continue;
+      if (level == 1) machine.l1 = kibibytes << 10;
+      if (level == 1 && ways > 0) machine.l1_way = machine.l1 / ways;
+      if (level == 2) machine.l2 = kibibytes << 10;
+      if (level == 3) machine.l3 = kibibytes << 10;
+    }
+    return machine;
+  }
 };
 
-// This machine; read once, the defaults above where the system does not tell.
-const Machine& ThisMachine();
+// This machine; read once.
+inline const Machine& ThisMachine() {
+  static const Machine machine = Machine::Read();
+  return machine;
+}
 
 }  // namespace axis

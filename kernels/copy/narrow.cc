@@ -40,8 +40,8 @@ struct Rows {
 
 // Lays out the part of a side that a block of `extents` touches. Loops whose
 // stride is at most `gap` times the row before join the row, gaps and all.
-Rows LayOut(const Loops& loops, const Strides& extents,
-            int64_t Loop::*stride, int64_t gap) {
+Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride,
+            int64_t gap) {
   Rows rows;
   rows.strides.resize(loops.size());
   absl::InlinedVector<size_t, 8> order(loops.size());
@@ -84,9 +84,12 @@ void ForEachRow(const Rows& rows, int64_t base, uint8_t* memory, F f) {
 class NarrowCopy {
  public:
   NarrowCopy(int64_t item_bits, const uint8_t* src, uint8_t* dst)
-      : bits_(item_bits), items_(UnitItems(item_bits)),
+      : bits_(item_bits),
+        items_(UnitItems(item_bits)),
         log_items_(std::countr_zero(static_cast<uint64_t>(items_))),
-        bytes_(UnitBytes(item_bits)), src_(src), dst_(dst) {}
+        bytes_(UnitBytes(item_bits)),
+        src_(src),
+        dst_(dst) {}
 
   // Copies the elements of `loops`, from element `from` to element `to`.
   void Move(const Loops& loops, int64_t from, int64_t to) const {
@@ -121,10 +124,10 @@ class NarrowCopy {
     for (int64_t Loop::*stride : {&Loop::dst_stride, &Loop::src_stride}) {
       for (size_t i = 0; i < loops.size(); ++i)
         if (loops[i].*stride < kRow)
-          extents[i] = std::max(
-              extents[i],
-              std::min(loops[i].extent,
-                       kRow / std::max<int64_t>(1, loops[i].*stride)));
+          extents[i] =
+              std::max(extents[i],
+                       std::min(loops[i].extent,
+                                kRow / std::max<int64_t>(1, loops[i].*stride)));
     }
     int64_t size = 1;
     for (int64_t extent : extents) size *= extent;

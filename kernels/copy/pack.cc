@@ -75,9 +75,9 @@ HWY_INLINE V Join(V x, V y) {
   auto join = [](V v) HWY_ATTR {
     const auto pair = hn::BitCast(Pairs(), v);
     return hn::BitCast(
-        Bytes(), kHighFirst ? hn::Or(hn::ShiftLeft<kBits>(pair),
-                                     hn::ShiftRight<8>(pair))
-                            : hn::Or(pair, hn::ShiftRight<8 - kBits>(pair)));
+        Bytes(),
+        kHighFirst ? hn::Or(hn::ShiftLeft<kBits>(pair), hn::ShiftRight<8>(pair))
+                   : hn::Or(pair, hn::ShiftRight<8 - kBits>(pair)));
   };
   return hn::ConcatEven(d, join(y), join(x));
 }
@@ -127,8 +127,7 @@ int64_t PackVectors2(const uint8_t* items, int64_t bytes, uint8_t* packed) {
   int64_t i = 0;
   for (; i + 16 <= bytes; i += 16) {
     const uint8_t* from = items + 4 * i;
-    const auto x =
-        Join<2, true>(hn::LoadU(d, from), hn::LoadU(d, from + 16));
+    const auto x = Join<2, true>(hn::LoadU(d, from), hn::LoadU(d, from + 16));
     const auto y =
         Join<2, true>(hn::LoadU(d, from + 32), hn::LoadU(d, from + 48));
     hn::StoreU(Join<4, true>(x, y), d, packed + i);
@@ -153,8 +152,8 @@ int64_t UnpackVectors1(const uint8_t* packed, int64_t bytes, uint8_t* items) {
     uint64_t word = 0;
     std::memcpy(&word, packed + i, kStep);
     const auto words = hn::Set(hn::Repartition<uint64_t, Lanes>(), word);
-    const auto bits = hn::And(
-        hn::TableLookupBytes(hn::BitCast(d, words), place), mask);
+    const auto bits =
+        hn::And(hn::TableLookupBytes(hn::BitCast(d, words), place), mask);
     hn::StoreU(hn::Min(bits, hn::Set(d, 1)), d, items + 8 * i);
   }
   return i;
@@ -234,8 +233,7 @@ void PackUnits(int64_t item_bits, const uint8_t* items, int64_t units,
     case 4:
       i = PackVectors4(items, units, packed);
       for (; i < units; ++i)
-        packed[i] =
-            static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);
+        packed[i] = static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);
       return;
     case 3:
       for (; i < units; ++i) PackGroup<2, 1>(items + 8 * i, packed + 3 * i);

@@ -64,8 +64,7 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
       deal.cut = longest;
       deal.grain = std::max<int64_t>(1, (loop.extent + tasks - 1) / tasks);
       // Two workers should not share a line they write.
-      const int64_t line =
-          kLineBytes / std::gcd(kLineBytes, loop.dst_stride);
+      const int64_t line = kLineBytes / std::gcd(kLineBytes, loop.dst_stride);
       if (line <= deal.grain)
         deal.grain = (deal.grain + line - 1) / line * line;
       return deal;
@@ -82,8 +81,7 @@ void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
     return MoveBlocks(
         PlanBlocks(move.copy, move.columns, total_bytes, ThisMachine()),
         move.src, src_end, move.dst);
-  const int64_t tasks =
-      std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
+  const int64_t tasks = std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
   ByteCopy rest = move.copy;
   if (rest.loops.empty()) {
     // One long run, as loops over its lines and what is left of them.
@@ -217,8 +215,7 @@ absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
 }  // namespace
 
 void MoveAll(std::span<const Move> moves, const uint8_t* src_end) {
-  if (moves.size() == 1)
-    return MoveOne(moves[0], BytesOf(moves[0]), src_end);
+  if (moves.size() == 1) return MoveOne(moves[0], BytesOf(moves[0]), src_end);
   const int64_t total = BytesOf(moves);
   std::vector<int64_t> columns;
   const auto joined = JoinColumns(moves, columns);

@@ -1,18 +1,43 @@
 // Scratch memory: where blocks rest between source and destination.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <new>
 
 namespace axis {
 
 inline constexpr int64_t kStageBytes = 512 << 10;
-inline constexpr int64_t kGatherBytes = 256 << 10;
 inline constexpr int64_t kUnpackedBytes = 384 << 10;
 
-// Memory of the calling thread, aligned to pages. Allocated on first use and
-// kept as long as the thread: fresh pages would cost more than the copies.
-uint8_t* StageScratch();   // kStageBytes
-uint8_t* GatherScratch();  // kGatherBytes
-uint8_t* UnpackScratch();  // 2 * kUnpackedBytes
+// Memory aligned to pages.
+class Scratch {
+ public:
+  explicit Scratch(int64_t bytes)
+      : bytes_(static_cast<uint8_t*>(
+            ::operator new(static_cast<size_t>(bytes), kPage))) {}
+  uint8_t* get() const { return bytes_.get(); }
+
+ private:
+  static constexpr std::align_val_t kPage{4096};
+  struct Free {
+    void operator()(uint8_t* bytes) const { ::operator delete(bytes, kPage); }
+  };
+  std::unique_ptr<uint8_t, Free> bytes_;
+};
+
+// kStageBytes of the calling thread. Like the memory below allocated on first
+// use and kept as long as the thread: fresh pages cost more than the copies.
+inline uint8_t* StageScratch() {
+  thread_local const Scratch scratch(kStageBytes);
+  return scratch.get();
+}
+
+// 2 * kUnpackedBytes of the calling thread.
+inline uint8_t* UnpackScratch() {
+  thread_local const Scratch scratch(2 * kUnpackedBytes);
+  return scratch.get();
+}
 
 }  // namespace axis

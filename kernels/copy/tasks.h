@@ -28,8 +28,7 @@ void ForEachTask(int64_t bytes, Index count, const F& f) {
     for (Index i = 0; i < count; ++i) f(i);
     return;
   }
-  tbb::this_task_arena::isolate(
-      [&] { tbb::parallel_for(Index{0}, count, f); });
+  tbb::this_task_arena::isolate([&] { tbb::parallel_for(Index{0}, count, f); });
 }
 
 }  // namespace axis

@@ -59,6 +59,18 @@ absl::StatusOr<std::vector<Op>> OneOp(const Request& request) {
   return std::vector<Op>{*std::move(op)};
 }
 
+template <class Request>
+absl::StatusOr<std::vector<Op>> Chain(const Request& request) {
+  std::vector<Op> ops;
+  for (const pb::Op& message : request.ops()) {
+    absl::StatusOr<Op> op = ToOp(message);
+    if (!op.ok())
+      return InField(absl::StrCat("ops[", ops.size(), "]"), op.status());
+    ops.push_back(*std::move(op));
+  }
+  return ops;
+}
+
 absl::StatusOr<Layout> ToLayout(const pb::Tensor& header) {
   if (!pb::Layout_IsValid(header.layout()))
     return FieldError("layout",
@@ -101,31 +113,36 @@ absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
 
 }  // namespace
 
+absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size) {
+  const pb::DataType type = header.data_type();
+  AXIS_RETURN_IF_ERROR(SizeOf(type, header.shape()).status());
+  AXIS_ASSIGN_OR_RETURN(const Layout layout, ToLayout(header));
+  AXIS_ASSIGN_OR_RETURN(size, SizeOf(type, header.shape(), layout));
+  return Input{
+      .spec = {{header.shape().begin(), header.shape().end()},
+               type == pb::DATA_TYPE_STRING ? kPlaceBits : BitsOf(type),
+               layout},
+      .data_type = type,
+      .layout = header.layout(),
+      .spelled = false,
+      .data = {},
+      .strings = {}};
+}
+
 absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
                                    BufferPool& pool) {
-  const pb::Tensor& header = tensor.header;
-  const bool strings = header.data_type() == pb::DATA_TYPE_STRING;
-  AXIS_RETURN_IF_ERROR(SizeOf(header.data_type(), header.shape()).status());
-  AXIS_ASSIGN_OR_RETURN(const Layout layout, ToLayout(header));
-  AXIS_ASSIGN_OR_RETURN(const TensorSize size,
-                        SizeOf(header.data_type(), header.shape(), layout));
-  Input input{.spec = {{header.shape().begin(), header.shape().end()},
-                       strings ? kPlaceBits : BitsOf(header.data_type()),
-                       layout},
-              .data_type = header.data_type(),
-              .layout = header.layout(),
-              .spelled = tensor.values.has_value(),
-              .data = {},
-              .strings = {}};
+  TensorSize size;
+  AXIS_ASSIGN_OR_RETURN(Input input, DecodeHeader(tensor.header, size));
+  input.spelled = tensor.values.has_value();
   if (input.spelled) {
-    if (layout != kRowMajor)
+    if (input.spec.layout != kRowMajor)
       return FieldError("layout", "must be row-major for values");
     AXIS_ASSIGN_OR_RETURN(input.data,
                           ReadValues(tensor, size.elements, lease, pool));
   } else if (tensor.data) {
     input.data = *std::move(tensor.data);
   }
-  if (strings) {
+  if (input.data_type == pb::DATA_TYPE_STRING) {
     input.strings = std::move(input.data);
     AXIS_ASSIGN_OR_RETURN(
         input.data, FindStrings(input.strings, size.elements, lease, pool));
@@ -174,14 +191,10 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest& m) {
   return OneOp(m);
 }
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest& m) {
-  std::vector<Op> ops;
-  for (const pb::Op& message : m.ops()) {
-    absl::StatusOr<Op> op = ToOp(message);
-    if (!op.ok())
-      return InField(absl::StrCat("ops[", ops.size(), "]"), op.status());
-    ops.push_back(*std::move(op));
-  }
-  return ops;
+  return Chain(m);
+}
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest& m) {
+  return Chain(m);
 }
 
 std::string PipelineOpName(const Op& op, size_t k) {

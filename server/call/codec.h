@@ -9,6 +9,7 @@
 #include "axis/v1/tensor_service.pb.h"
 #include "kernels/program.h"
 #include "server/call/wire.h"
+#include "server/elements/types.h"
 #include "server/process/admission.h"
 
 namespace axis {
@@ -22,6 +23,11 @@ struct Input {
   Payload data;       // of STRING the places of the `strings` (strings.h)
   Payload strings;
 };
+
+// Checks what a tensor says of itself, whatever it contains; `size` is how much
+// that must be. The input has no data yet.
+// Errors: "data_type", "shape", "shape[i]", "layout"
+absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size);
 
 // Checks a tensor and reads it. Memory that `values` and STRING need is taken
 // from `lease` first, then from `pool`.
@@ -46,6 +52,7 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleChannelsRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::VariadicSplitRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest&);
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest&);
 
 // The path of ops[k] in a pipeline: "ops[2].transpose".
 std::string PipelineOpName(const Op& op, size_t k);

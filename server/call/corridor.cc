@@ -22,18 +22,6 @@ std::string InputName(size_t i) {
   return kIsPipeline<Request> ? absl::StrCat("inputs[", i, "]") : "input";
 }
 
-// Adds the time of its scope to a phase of the report.
-class Phase {
- public:
-  Phase(const CallContext& call, CallReport::Phase phase)
-      : sum_(call.report.phases[phase]) {}
-  ~Phase() { sum_ += absl::Now() - begin_; }
-
- private:
-  absl::Duration& sum_;
-  const absl::Time begin_ = absl::Now();
-};
-
 absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call) {
   if (bytes <= call.max_message_bytes) return absl::OkStatus();
   call.report.rejected = "message_bytes";
@@ -90,10 +78,13 @@ void Run(const Program& program, const Program::Pass& pass,
       last = write.buffer;
     }
   }
-  if (!targets.empty() && Copy(src.Spans(), targets) > 0) ++call.report.joined;
+  if (!targets.empty() && Copy(src.Spans(), targets, &call.pool) > 0)
+    ++call.report.joined;
   for (const int buffer : pass.dead)
     buffers[static_cast<size_t>(buffer)] = Payload();
 }
+
+}  // namespace
 
 absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
                      const CallContext& call) {
@@ -104,8 +95,6 @@ absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 template <class Request>
 absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,

@@ -7,9 +7,13 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <functional>
+#include <vector>
 
 #include "absl/status/status.h"
+#include "absl/time/clock.h"
 #include "kernels/buffer_pool.h"
+#include "kernels/program.h"
+#include "server/call/payload.h"
 #include "server/process/admission.h"
 #include "server/process/metrics.h"
 
@@ -23,6 +27,26 @@ struct CallContext {
   CallReport& report;             // where the rooms write what they did
   std::function<bool()> is_over;  // the client gave up or its time is up
 };
+
+// Adds the time of its scope to a phase of the report of a call.
+class Phase {
+ public:
+  Phase(const CallContext& call, CallReport::Phase phase)
+      : sum_(call.report.phases[phase]) {}
+  ~Phase() { sum_ += absl::Now() - begin_; }
+  Phase(const Phase&) = delete;
+  Phase& operator=(const Phase&) = delete;
+
+ private:
+  absl::Duration& sum_;
+  const absl::Time begin_ = absl::Now();
+};
+
+// Fills `buffers`, which hold the inputs of `program`, up with all it writes;
+// those that nobody needs any more are empty.
+// Errors: kCancelled  the call is over
+absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
+                     const CallContext& call);
 
 // Serves the bytes of a `Request` of axis.v1; clears `request` as soon as
 // nobody reads it any more.

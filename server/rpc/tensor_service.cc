@@ -1,7 +1,6 @@
 #include "server/rpc/tensor_service.h"
 
 #include <atomic>
-#include <chrono>
 #include <new>
 #include <optional>
 
@@ -12,6 +11,8 @@
 #include "server/call/corridor.h"
 #include "server/call/rpc_status.h"
 #include "server/rpc/event.h"
+#include "server/rpc/record.h"
+#include "server/rpc/stream_call.h"
 
 namespace axis {
 
@@ -27,7 +28,8 @@ using RawService = pb::TensorService::WithRawMethod_Transpose<
         pb::TensorService::WithRawMethod_VariadicSplit<
             pb::TensorService::WithRawMethod_Shuffle<
                 pb::TensorService::WithRawMethod_RunPipeline<
-                    pb::TensorService::Service>>>>>;
+                    pb::TensorService::WithRawMethod_StreamPipeline<
+                        pb::TensorService::Service>>>>>>;
 
 using Writer = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
@@ -65,6 +67,9 @@ const Method kMethods[] = {
     AXIS_METHOD(VariadicSplit, kInlineOp), AXIS_METHOD(Shuffle, kInlineOp),
     AXIS_METHOD(RunPipeline, kInlinePipeline)};
 #undef AXIS_METHOD
+
+// The method after those of kMethods.
+constexpr const char* kStreamName = "StreamPipeline";
 
 // How many calls of each method gRPC can hand over before we ask for more.
 constexpr int kPrepared = 32;
@@ -116,7 +121,7 @@ class UnaryCall {
     if (!report_.status.ok()) response_.Clear();
     report_.sent_bytes = static_cast<int64_t>(response_.Length());
     report_.duration = absl::Now() - started_;
-    Record();
+    RecordCall(workshop_, method_, kMethods[method_].name, context_, report_);
     if (report_.status.ok()) {
       writer_.Finish(response_, grpc::Status::OK, &sent_);
     } else {
@@ -143,39 +148,7 @@ class UnaryCall {
          [this] { return IsOver(); }});
   }
 
-  bool IsOver() const {
-    return context_.IsCancelled() ||
-           context_.deadline() < std::chrono::system_clock::now();
-  }
-
-  void Record() {
-    absl::Status& status = report_.status;
-    if (status.code() == absl::StatusCode::kCancelled &&
-        context_.deadline() < std::chrono::system_clock::now())
-      status = absl::DeadlineExceededError("the deadline of the call passed");
-    if (status.code() == absl::StatusCode::kResourceExhausted &&
-        report_.rejected == nullptr)
-      report_.rejected = "inflight_bytes";
-    workshop_.metrics.Record(method_, report_);
-    if (status.code() == absl::StatusCode::kInternal) {
-      workshop_.log.Error("call failed by a defect",
-                          {{"method", Name()}, {"message", status.message()}});
-    }
-    if (workshop_.access_log)
-      workshop_.log.Info("call",
-                         {{"method", Name()},
-                          {"peer", context_.peer()},
-                          {"code", absl::StatusCodeToString(status.code())},
-                          {"message", status.message()},
-                          {"seconds", absl::ToDoubleSeconds(report_.duration)},
-                          {"received_bytes", report_.received_bytes},
-                          {"sent_bytes", report_.sent_bytes},
-                          {"shared", report_.shared},
-                          {"joined", report_.joined},
-                          {"strided", report_.strided}});
-  }
-
-  const char* Name() const { return kMethods[method_].name; }
+  bool IsOver() const { return context_.IsCancelled() || IsLate(context_); }
 
   // The call is gone once its status is sent and gRPC has said that it is
   // done; either may come first.
@@ -215,11 +188,17 @@ class AsyncTensorService final : public TensorService {
     for (size_t method = 0; method < std::size(kMethods); ++method)
       for (int i = 0; i < kPrepared; ++i)
         UnaryCall::Await(service_, workshop_, queue, method);
+    stream_method_.request = [this, queue](grpc::ServerContext* context,
+                                           RawStream* stream, void* tag) {
+      service_.RequestStreamPipeline(context, stream, queue, queue, tag);
+    };
+    for (int i = 0; i < kPrepared; ++i) AwaitStream(stream_method_, workshop_);
   }
 
  private:
   const Workshop workshop_;
   RawService service_;
+  StreamMethod stream_method_{kStreamName, std::size(kMethods), {}};
 };
 
 }  // namespace
@@ -227,6 +206,7 @@ class AsyncTensorService final : public TensorService {
 std::vector<std::string> TensorService::MethodNames() {
   std::vector<std::string> names;
   for (const Method& method : kMethods) names.push_back(method.name);
+  names.push_back(kStreamName);
   return names;
 }
 

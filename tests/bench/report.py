@@ -4,16 +4,12 @@ A record is one element of "cases" in copy.json: name, threads, engine, memcpy
 and peers, all rates in GB/s, bytes read and written.
 """
 
-import math
+from chart import dots, geo_mean
 
 LIBRARIES = ["oneDNN", "Eigen", "NumPy"]  # the platform's own
 FRAMEWORKS = ["OpenVINO", "PyTorch", "ONNX Runtime"]  # from PyPI
 PEERS = LIBRARIES + FRAMEWORKS
 NOISE = 1.05  # a ratio this close to 1 is no difference
-
-
-def geo_mean(ratios):
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
 def best(record, names):
@@ -116,46 +112,17 @@ def chart(records, suite):
     threads = min(r["threads"] for r in records)
     mine = [r for r in records if r["threads"] == threads]
     rows = list(dict.fromkeys(classes[r["name"]] for r in mine))
-    left, width, top, step = 110, 560, 64, 26
-    low, high = 0.003, 3.0
-    height = top + step * len(rows) + 44
-    series = [("engine", "#d1495b", lambda r: r["engine"]),
-              ("best of " + ", ".join(PEERS), "#3d6b9c",
-               lambda r: (best(r, PEERS) or (None,))[0])]
 
-    def x(ratio):
-        ratio = min(max(ratio, low), high)
-        return left + width * math.log(ratio / low) / math.log(high / low)
+    def relative(rate):
+        return {row: [rate(r) / r["memcpy"] for r in mine
+                      if classes[r["name"]] == row and rate(r)]
+                for row in rows}
 
-    svg = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 '
-           f'{left + width + 20} {height}" font-family="sans-serif" '
-           f'font-size="12">',
-           '<rect width="100%" height="100%" fill="#ffffff"/>',
-           f'<text x="10" y="20" font-size="14">Speed relative to memcpy of '
-           f'the same bytes, {threads} thread{"s" * (threads > 1)}</text>']
-    for k, (label, color, _) in enumerate(series):
-        svg.append(f'<circle cx="{16 + 100 * k}" cy="38" r="5" '
-                   f'fill="{color}"/><text x="{26 + 100 * k}" y="42">{label}'
-                   '</text>')
-    for tick in (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3):
-        bold = 'stroke="#555555"' if tick == 1 else 'stroke="#dddddd"'
-        svg.append(f'<line x1="{x(tick):.1f}" x2="{x(tick):.1f}" y1="{top - 8}"'
-                   f' y2="{height - 36}" {bold}/><text x="{x(tick):.1f}" '
-                   f'y="{height - 20}" text-anchor="middle">{tick:g}</text>')
-    for row, cls in enumerate(rows):
-        y = top + step * row + 8
-        svg.append(f'<text x="{left - 10}" y="{y + 4}" text-anchor="end">{cls}'
-                   '</text>')
-        for k, (label, color, rate) in enumerate(series):
-            dots = [rate(r) / r["memcpy"] for r in mine
-                    if classes[r["name"]] == cls and rate(r)]
-            dy = y + (-4 if k == 0 else 4)
-            svg += [f'<circle cx="{x(d):.1f}" cy="{dy}" r="3" fill="{color}" '
-                    'fill-opacity="0.35"/>' for d in dots]
-            if dots:
-                svg.append(f'<rect x="{x(geo_mean(dots)) - 1.5:.1f}" '
-                           f'y="{dy - 5}" width="3" height="10" '
-                           f'fill="{color}"/>')
-    svg.append(f'<text x="{left}" y="{height - 4}" fill="#555555">a dot is a '
-               'case, a bar the geometric mean of its class; log scale</text>')
-    return "\n".join(svg + ["</svg>"]) + "\n"
+    return dots(
+        f"Speed relative to memcpy of the same bytes, {threads} "
+        f"thread{'s' * (threads > 1)}", rows,
+        [("engine", "#d1495b", relative(lambda r: r["engine"])),
+         ("best of " + ", ".join(PEERS), "#3d6b9c",
+          relative(lambda r: (best(r, PEERS) or (None,))[0]))],
+        (0.003, 0.01, 0.03, 0.1, 0.3, 1, 3),
+        "a dot is a case, a bar the geometric mean of its class")

@@ -19,14 +19,14 @@ namespace {
 
 using absl::StatusCode;
 
-pb::Tensor Small() {
+Tensor Small() {
   return MakeTensor<uint8_t>({2, 3}, {'a', 'b', 'c', 'd', 'e', 'f'});
 }
 
-pb::RunPipelineRequest Pipeline(pb::Tensor tensor) {
-  pb::RunPipelineRequest request;
-  *request.add_inputs() = std::move(tensor);
-  return request;
+std::string Text(const Tensor& tensor) {
+  std::string text(tensor.data.size(), '\0');
+  tensor.data.CopyTo(text.data());
+  return text;
 }
 
 Client::Options Within(absl::Duration timeout) {
@@ -49,7 +49,9 @@ TEST(ClientTest, OpsReachTheirMethodsWithTheirFields) {
   transpose.add_order(0);
   auto output = client.Transpose(Small(), transpose);
   ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(output->SerializeAsString(), Small().SerializeAsString());
+  EXPECT_EQ(output->data_type, pb::DATA_TYPE_U8);
+  EXPECT_EQ(output->shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(Text(*output), "abcdef");
   EXPECT_EQ(server.last(), "Transpose " + input + "op { order: 1 order: 0 }");
 
   pb::ShuffleChannels channels;
@@ -83,13 +85,16 @@ TEST(ClientTest, AnOpWithoutAttributesIsSent) {
 
 TEST(ClientTest, APipelineIsSentAsItIs) {
   FakeServer server;
-  pb::RunPipelineRequest request = Pipeline(Small());
-  *request.add_inputs() = Small();
-  request.add_ops()->mutable_transpose();
-  const auto response = Client(server.address()).Run(request);
-  ASSERT_TRUE(response.ok()) << response.status();
-  EXPECT_EQ(response->outputs_size(), 2);
-  EXPECT_EQ(server.last(), "RunPipeline " + request.ShortDebugString());
+  pb::Op op;
+  op.mutable_transpose();
+  const auto outputs =
+      Client(server.address()).RunPipeline({Small(), Small()}, {op});
+  ASSERT_TRUE(outputs.ok()) << outputs.status();
+  EXPECT_EQ(outputs->size(), 2u);
+  const std::string input =
+      "inputs { data_type: DATA_TYPE_U8 shape: 2 shape: 3 data: \"abcdef\" } ";
+  EXPECT_EQ(server.last(),
+            "RunPipeline " + input + input + "ops { transpose { } }");
 }
 
 TEST(ClientTest, RefusalsNameTheField) {
@@ -148,16 +153,15 @@ TEST(ClientTest, AServerThatIsAwayIsNamed) {
 TEST(ClientTest, CallsGoAgainWhenTheServerIsUnavailable) {
   FakeServer server;
   // More than gRPC keeps for a second attempt unless told to.
-  const std::vector<uint8_t> large(1 << 20);
-  const pb::RunPipelineRequest request =
-      Pipeline(MakeTensor<uint8_t>({1 << 20}, large));
+  const Tensor large =
+      MakeTensor<uint8_t>({1 << 20}, std::vector<uint8_t>(1 << 20));
   server.before = [&server] {
     return server.calls() < 3
                ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "going away")
                : grpc::Status::OK;
   };
   Client client(server.address());
-  EXPECT_TRUE(client.Run(request).ok());
+  EXPECT_TRUE(client.RunPipeline({large}, {}).ok());
   EXPECT_EQ(server.calls(), 3);
 }
 
@@ -187,13 +191,66 @@ TEST(ClientTest, CallsWaitUntilTheServerIsReady) {
   later.join();
 }
 
+TEST(ClientTest, AnOutputThatDoesNotFitItsShapeIsInternal) {
+  FakeServer server;
+  server.answer = [](pb::RunPipelineResponse* response) {
+    response->mutable_outputs(0)->set_shape(0, 3);
+  };
+  const auto status =
+      Client(server.address()).RunPipeline({Small()}, {}).status();
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_NE(status.message().find("6 bytes does not fit"), std::string::npos)
+      << status;
+}
+
+TEST(ClientTest, AnAnswerThatIsNoMessageIsInternal) {
+  class Garbage : public pb::TensorService::WithRawCallbackMethod_Transpose<
+                      pb::TensorService::Service> {
+    grpc::ServerUnaryReactor* Transpose(grpc::CallbackServerContext* context,
+                                        const grpc::ByteBuffer*,
+                                        grpc::ByteBuffer* out) override {
+      const grpc::Slice slice("\x0a\xff\xff\xff\xff\x0f garbage");
+      *out = grpc::ByteBuffer(&slice, 1);
+      grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+      reactor->Finish(grpc::Status::OK);
+      return reactor;
+    }
+  } service;
+  int port = 0;
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
+                           &port);
+  const auto server = builder.RegisterService(&service).BuildAndStart();
+  server->GetHealthCheckService()->SetServingStatus("readiness", true);
+  const auto status = Client("127.0.0.1:" + std::to_string(port))
+                          .Transpose(Small(), {})
+                          .status();
+  EXPECT_EQ(status.code(), StatusCode::kInternal);
+  EXPECT_NE(status.message().find("not a message"), std::string::npos)
+      << status;
+}
+
+TEST(ClientTest, TheBytesOfTheCallerAreLetGoAfterTheCall) {
+  FakeServer server;
+  Client client(server.address());
+  const auto owner = std::make_shared<const std::string>(8 << 20, 'x');
+  Tensor tensor = MakeTensor<uint8_t>({8 << 20}, {});
+  tensor.data = Bytes::Share(owner->data(), owner->size(), owner);
+  EXPECT_TRUE(client.Transpose(tensor, {}).ok());
+  tensor = Tensor();
+  for (int i = 0; i < 500 && owner.use_count() > 1; ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(owner.use_count(), 1);
+}
+
 TEST(ClientTest, MessagesMayBeLargerThanGrpcAllowsByDefault) {
   FakeServer server;
   const std::vector<int32_t> large(2 << 20, 7);  // 8 MiB
   const auto output = Client(server.address())
                           .Transpose(MakeTensor<int32_t>({2 << 20}, large), {});
   ASSERT_TRUE(output.ok()) << output.status();
-  EXPECT_EQ(output->data().size(), large.size() * 4);
+  EXPECT_EQ(output->data.size(), large.size() * 4);
 }
 
 TEST(ClientTest, MessagesAboveTheLimitAreNotSent) {
@@ -265,20 +322,20 @@ TEST(ClientTest, TlsProvesBothSides) {
 
 TEST(TensorTest, ElementsComeBack) {
   const std::vector<std::complex<double>> numbers = {{1, 2}, {3, 4}};
-  const pb::Tensor tensor = MakeTensor<std::complex<double>>({2}, numbers);
-  EXPECT_EQ(tensor.data_type(), pb::DATA_TYPE_C128);
-  EXPECT_EQ(tensor.data().size(), 32u);
+  const Tensor tensor = MakeTensor<std::complex<double>>({2}, numbers);
+  EXPECT_EQ(tensor.data_type, pb::DATA_TYPE_C128);
+  EXPECT_EQ(tensor.data.size(), 32u);
   const auto elements = Elements<std::complex<double>>(tensor);
   ASSERT_TRUE(elements.ok());
-  EXPECT_EQ(*elements, absl::MakeConstSpan(numbers));
+  EXPECT_EQ(*elements, numbers);
 }
 
 TEST(TensorTest, ElementsAreOfTheTypeOfTheTensor) {
-  pb::Tensor tensor = MakeTensor<float>({}, {1.5f});
-  EXPECT_EQ(tensor.shape_size(), 0);
+  Tensor tensor = MakeTensor<float>({}, {1.5f});
+  EXPECT_TRUE(tensor.shape.empty());
   EXPECT_EQ(Elements<int32_t>(tensor).status().message(),
             "data_type: must be DATA_TYPE_I32, is DATA_TYPE_F32");
-  tensor.mutable_data()->pop_back();
+  tensor.data = tensor.data.Sub(0, 3);
   EXPECT_FALSE(Elements<float>(tensor).ok());
 }
 

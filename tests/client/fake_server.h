@@ -23,7 +23,8 @@ namespace axis {
 namespace pb = ::axis::v1;
 
 // Echoes every input; `before` may refuse or delay a call. Keeps the last
-// request, as text, after the name of its method.
+// request, as text, after the name of its method; of a stream that is its first
+// message.
 class FakeServer : public pb::TensorService::Service {
  public:
   explicit FakeServer(std::string address = "127.0.0.1:0",
@@ -59,6 +60,11 @@ class FakeServer : public pb::TensorService::Service {
   // What a pipeline answers, if not its inputs.
   std::function<void(pb::RunPipelineResponse*)> answer;
 
+  // What a stream does after its first message, if not echo.
+  using Stream = grpc::ServerReaderWriter<pb::StreamPipelineResponse,
+                                          pb::StreamPipelineRequest>;
+  std::function<grpc::Status(Stream*)> stream;
+
   grpc::Status Transpose(grpc::ServerContext*, const pb::TransposeRequest* in,
                          pb::TransposeResponse* out) override {
     *out->mutable_output() = in->input();
@@ -88,6 +94,19 @@ class FakeServer : public pb::TensorService::Service {
     *out->mutable_outputs() = in->inputs();
     if (answer) answer(out);
     return Note("RunPipeline", *in);
+  }
+  grpc::Status StreamPipeline(grpc::ServerContext*, Stream* call) override {
+    pb::StreamPipelineRequest in;
+    if (!call->Read(&in)) return {grpc::StatusCode::INVALID_ARGUMENT, "input"};
+    const grpc::Status status = Note("StreamPipeline", in);
+    if (!status.ok()) return status;
+    if (stream) return stream(call);
+    pb::StreamPipelineResponse out;
+    do {
+      *out.mutable_output() = std::move(*in.mutable_input());
+      call->Write(out);
+    } while (call->Read(&in));
+    return grpc::Status::OK;
   }
 
  private:

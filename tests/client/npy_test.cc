@@ -35,8 +35,10 @@ std::string Message(const std::string& file, const NpyReading& reading = {}) {
   return std::string(ReadNpy(file, reading).status().message());
 }
 
-std::vector<int64_t> Shape(const pb::Tensor& tensor) {
-  return {tensor.shape().begin(), tensor.shape().end()};
+std::string Text(const Bytes& bytes) {
+  std::string text(bytes.size(), '\0');
+  bytes.CopyTo(text.data());
+  return text;
 }
 
 // The bytes 0, 1, 2, ...
@@ -51,9 +53,9 @@ TEST(NpyTest, EveryVersionIsRead) {
     const auto tensor =
         ReadNpy(File(Literal("<u2", "(2, 3)"), Counting(12), major));
     ASSERT_TRUE(tensor.ok()) << tensor.status();
-    EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_U16);
-    EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3}));
-    EXPECT_EQ(tensor->data(), Counting(12));
+    EXPECT_EQ(tensor->data_type, pb::DATA_TYPE_U16);
+    EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 3}));
+    EXPECT_EQ(Text(tensor->data), Counting(12));
   }
   for (const int major : {0, 4, 255})
     EXPECT_TRUE(absl::StrContains(
@@ -88,8 +90,8 @@ TEST(NpyTest, EveryTypeIsReadInEveryByteOrder) {
       const auto tensor = ReadNpy(File(Literal(descr, "(3,)"), data));
       ASSERT_EQ(tensor.ok(), order != '|' || type.bytes == 1) << descr;
       if (!tensor.ok()) continue;
-      EXPECT_EQ(tensor->data_type(), type.data_type) << descr;
-      EXPECT_EQ(tensor->data(), order == '>' ? swapped : data) << descr;
+      EXPECT_EQ(tensor->data_type, type.data_type) << descr;
+      EXPECT_EQ(Text(tensor->data), order == '>' ? swapped : data) << descr;
     }
   }
 }
@@ -103,12 +105,12 @@ TEST(NpyTest, FortranOrderBecomesRowMajor) {
       data[i] = static_cast<char>(i ^ i >> 4);  // no two elements alike
     const auto tensor = ReadNpy(File(Literal(descr, "(2, 3, 4)", true), data));
     ASSERT_TRUE(tensor.ok()) << tensor.status();
-    EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3, 4}));
+    EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 3, 4}));
     for (size_t i = 0; i < 2; ++i)
       for (size_t j = 0; j < 3; ++j)
         for (size_t k = 0; k < 4; ++k)
-          EXPECT_EQ(tensor->data().substr((12 * i + 4 * j + k) * type.bytes,
-                                          type.bytes),
+          EXPECT_EQ(Text(tensor->data).substr((12 * i + 4 * j + k) * type.bytes,
+                                              type.bytes),
                     data.substr((i + 2 * j + 6 * k) * type.bytes, type.bytes))
               << descr;
   }
@@ -118,20 +120,19 @@ TEST(NpyTest, FortranOrderAndBigEndianTogether) {
   const auto tensor = ReadNpy(
       File(Literal(">u2", "(2, 2)", true), std::string("\0a\0b\0c\0d", 8)));
   ASSERT_TRUE(tensor.ok());
-  EXPECT_EQ(tensor->data(), std::string("a\0c\0b\0d\0", 8));
+  EXPECT_EQ(Text(tensor->data), std::string("a\0c\0b\0d\0", 8));
 }
 
 TEST(NpyTest, ScalarsAndEmptyArraysAreTensors) {
   const auto scalar = ReadNpy(File(Literal("<f4", "()", true), "abcd"));
   ASSERT_TRUE(scalar.ok()) << scalar.status();
-  EXPECT_EQ(scalar->shape_size(), 0);
-  EXPECT_EQ(scalar->data(), "abcd");
+  EXPECT_EQ(scalar->shape.size(), 0u);
+  EXPECT_EQ(Text(scalar->data), "abcd");
   for (const bool fortran : {false, true}) {
     const auto empty = ReadNpy(File(Literal("<f4", "(3, 0, 5)", fortran), ""));
     ASSERT_TRUE(empty.ok()) << empty.status();
-    EXPECT_EQ(Shape(*empty), (std::vector<int64_t>{3, 0, 5}));
-    EXPECT_TRUE(empty->has_data());
-    EXPECT_EQ(empty->data(), "");
+    EXPECT_EQ(empty->shape, (std::vector<int64_t>{3, 0, 5}));
+    EXPECT_EQ(Text(empty->data), "");
   }
 }
 
@@ -226,7 +227,7 @@ TEST(NpyTest, NoByteOfAHeaderCanCrashTheReader) {
       std::string bad = file;
       bad[at] = static_cast<char>(value);
       const auto tensor = ReadNpy(bad);
-      EXPECT_TRUE(!tensor.ok() || tensor->data().size() == 16) << at;
+      EXPECT_TRUE(!tensor.ok() || tensor->data.size() == 16) << at;
     }
   }
 }
@@ -238,7 +239,7 @@ TEST(NpyTest, RawItemsNeedAType) {
     EXPECT_TRUE(absl::StrContains(Message(file), "--dtype=BF16"));
     const auto tensor = ReadNpy(file, bf16);
     ASSERT_TRUE(tensor.ok()) << tensor.status();
-    EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_BF16);
+    EXPECT_EQ(tensor->data_type, pb::DATA_TYPE_BF16);
   }
   // NumPy writes raw items in no order, so one is a sign of something else.
   EXPECT_FALSE(ReadNpy(File(Literal(">V2", "(2,)"), "abcd"), bf16).ok());
@@ -252,9 +253,9 @@ TEST(NpyTest, BytesMayBeReadAsTypesThatNumpyLacks) {
   const auto tensor =
       ReadNpy(file, {pb::DATA_TYPE_U4, std::vector<int64_t>{2, 3}});
   ASSERT_TRUE(tensor.ok()) << tensor.status();
-  EXPECT_EQ(tensor->data_type(), pb::DATA_TYPE_U4);
-  EXPECT_EQ(Shape(*tensor), (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(tensor->data(), "abc");
+  EXPECT_EQ(tensor->data_type, pb::DATA_TYPE_U4);
+  EXPECT_EQ(tensor->shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(Text(tensor->data), "abc");
   EXPECT_TRUE(absl::StrContains(Message(file, {pb::DATA_TYPE_U4, {}}),
                                 "the shape given"));
   EXPECT_FALSE(ReadNpy(File(Literal("<u2", "(1,)"), "ab"),
@@ -264,43 +265,40 @@ TEST(NpyTest, BytesMayBeReadAsTypesThatNumpyLacks) {
 
 TEST(NpyTest, WhatIsWrittenIsReadBack) {
   for (int number = 1; number <= pb::DATA_TYPE_STRING; ++number) {
-    pb::Tensor tensor;
-    tensor.set_data_type(static_cast<pb::DataType>(number));
-    const NpyType* const type = FindNpyType(tensor.data_type());
+    Tensor tensor;
+    tensor.data_type = static_cast<pb::DataType>(number);
+    const NpyType* const type = FindNpyType(tensor.data_type);
     for (const std::vector<int64_t>& shape :
          {std::vector<int64_t>{}, {7}, {2, 0}, {2, 3, 4}}) {
-      tensor.mutable_shape()->Assign(shape.begin(), shape.end());
-      tensor.set_data(std::string(
-          type ? static_cast<size_t>(*NpyBytes(shape, type->item_bytes)) : 5,
-          'x'));
+      tensor.shape = shape;
+      const int64_t bytes = DataBytes(tensor).value_or(5);
+      const std::string data(static_cast<size_t>(bytes), 'x');
+      tensor.data = Bytes::Own(data);
       const auto header = NpyHeaderOf(tensor);
       ASSERT_TRUE(header.ok()) << header.status();
       EXPECT_EQ(header->size() % 64, 0u);
       EXPECT_EQ(header->back(), '\n');
-      const auto back =
-          ReadNpy(*header + tensor.data(), {tensor.data_type(), shape});
+      const auto back = ReadNpy(*header + data, {tensor.data_type, shape});
       ASSERT_TRUE(back.ok()) << back.status();
-      EXPECT_EQ(back->SerializeAsString(), tensor.SerializeAsString());
+      EXPECT_EQ(back->data_type, tensor.data_type);
+      EXPECT_EQ(back->shape, shape);
+      EXPECT_EQ(Text(back->data), data);
       EXPECT_EQ(ParseNpyHeader(*header)->shape,
-                type ? shape : std::vector<int64_t>{5});
+                type ? shape : std::vector<int64_t>{bytes});
     }
   }
 }
 
 TEST(NpyTest, WrongTensorsAreNotWritten) {
-  pb::Tensor tensor;
-  tensor.set_data_type(pb::DATA_TYPE_F32);
-  tensor.add_shape(2);
-  tensor.set_data("1234567");
-  EXPECT_FALSE(NpyHeaderOf(tensor).ok());
-  tensor.set_data("12345678");
+  Tensor tensor = MakeTensor<float>({2}, {1, 2});
   EXPECT_TRUE(NpyHeaderOf(tensor).ok());
-  tensor.set_layout(pb::LAYOUT_NXC);
+  tensor.layout = pb::LAYOUT_NXC;
   EXPECT_FALSE(NpyHeaderOf(tensor).ok());
-  tensor.clear_layout();
-  tensor.set_shape(0, -2);
+  tensor.layout = pb::LAYOUT_NCX;
+  EXPECT_TRUE(NpyHeaderOf(tensor).ok());
+  tensor.shape = {-2};
   EXPECT_FALSE(NpyHeaderOf(tensor).ok());
-  tensor.mutable_values();
+  tensor = Tensor();
   EXPECT_FALSE(NpyHeaderOf(tensor).ok());
 }
 

@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] /
 
 import oracle  # noqa: E402
 import tensors  # noqa: E402
+from examples import joined  # noqa: E402
 from harness import Axisd, Checks, Refusal, outcome, pb  # noqa: E402
 
 WIDTHS = {1: "U1", 2: "U2", 3: "U3", 4: "U4 I4 NF4 F4E2M1", 6: "U6",
@@ -62,8 +63,20 @@ def calls(shape: tuple) -> list:
             ("VariadicSplit", {"op": split[0]}, split[1]),
             ("Shuffle", {"op": forward[0]}, forward[1]),
             ("Shuffle", {"op": backward[0]}, backward[1]),
-            ("RunPipeline", {"ops": ops},
-             lambda x: chain(x, backward[1], split[1], transpose[1]))]
+            *((method, {"ops": ops},
+               lambda x: chain(x, backward[1], split[1], transpose[1]))
+              for method in ("RunPipeline", "StreamPipeline"))]
+
+
+def streamed(stub, fields: dict, tensor, pieces: int = 7):
+    """The outputs of a tensor that is sent in pieces, or the Refusal."""
+    data, tensor.data = tensor.data, b""
+    step = len(data) // pieces + 1
+    requests = [pb.StreamPipelineRequest(input=tensor, **fields)] + [
+        pb.StreamPipelineRequest(input=pb.Tensor(data=data[i:i + step]))
+        for i in range(0, len(data), step)]
+    return outcome(lambda messages, timeout: joined(
+        stub.StreamPipeline(messages, timeout=timeout)), iter(requests))
 
 
 def pack(codes: np.ndarray, bits: int, unused: int) -> bytes:
@@ -114,16 +127,24 @@ def check_cell(stub, name: str, layout: str, method: str, fields: dict,
     tensor = pb.Tensor(data_type="DATA_TYPE_" + name, shape=index.shape,
                        layout="LAYOUT_" + layout,
                        data=elements.stored(index, kind, 0xA5))
-    request = getattr(pb, method + "Request")(**fields)
-    if method == "RunPipeline":
-        request.inputs.append(tensor)
+    if method == "StreamPipeline":
+        answer = streamed(stub, fields, tensor)
     else:
-        request.input.CopyFrom(tensor)
-    answer = outcome(getattr(stub, method), request)
-    if not plain and (elements.bits == 0 or elements.bits % 8):
+        request = getattr(pb, method + "Request")(**fields)
+        if method == "RunPipeline":
+            request.inputs.append(tensor)
+        else:
+            request.input.CopyFrom(tensor)
+        answer = outcome(getattr(stub, method), request)
+    guilty = None
+    if method == "StreamPipeline" and elements.bits == 0:
+        guilty = "data_type"
+    elif not plain and (elements.bits == 0 or elements.bits % 8):
+        guilty = "layout"
+    if guilty:
         refused = (isinstance(answer, Refusal)
                    and answer.code == "INVALID_ARGUMENT"
-                   and answer.fields[0].endswith("layout"))
+                   and answer.fields[0].endswith(guilty))
         return None if refused else answer
     if isinstance(answer, Refusal):
         return answer

@@ -169,7 +169,9 @@ def joined(pieces) -> "pb.RunPipelineResponse":
     answer = pb.RunPipelineResponse()
     for response in pieces:
         if response.output.data_type:
-            answer.outputs.append(response.output)
+            # By way of bytes: the classes of a reflection client are others.
+            answer.outputs.add().ParseFromString(
+                response.output.SerializeToString())
         else:
             answer.outputs[-1].data += response.output.data
     return answer

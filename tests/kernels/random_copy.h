@@ -155,14 +155,14 @@ inline void CopyElements(const View& src_view, const View& dst_view,
 // width are likelier than others.
 inline Shape RandomShape(Random& random, int64_t elements) {
   static const std::vector<int64_t> kExtents = {
-      1,  2,  2,  3,  3,  4,  5,  6,  7,  8,  8,  9,  12, 13,  15,  16,
+      1,  2,  2,  3,  3,  4,  5,  6,  7,  8,  8,  9,   12,  13,  15,  16,
       16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 255, 256, 257};
   Shape shape;
   const int64_t rank = random.In(1, random.OneIn(8) ? 12 : 6);
   int64_t left = elements;
   for (int64_t i = 0; i < rank; ++i) {
-    shape.push_back(std::min(left, random.OneIn(4) ? random.In(1, 70)
-                                                   : random.Of(kExtents)));
+    shape.push_back(std::min(
+        left, random.OneIn(4) ? random.In(1, 70) : random.Of(kExtents)));
     left = std::max<int64_t>(1, left / shape.back());
   }
   std::vector<int64_t> order = random.Order(shape.size());

@@ -5,13 +5,13 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/runs-inl.h"
+#include "kernels/copy/block/runs-inl.h"
 
-#if defined(AXIS_COPY_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef AXIS_COPY_TRANSPOSE_INL_H_
-#undef AXIS_COPY_TRANSPOSE_INL_H_
+#if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_TRANSPOSE_INL_H_
+#undef AXIS_BLOCK_TRANSPOSE_INL_H_
 #else
-#define AXIS_COPY_TRANSPOSE_INL_H_
+#define AXIS_BLOCK_TRANSPOSE_INL_H_
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -99,10 +99,50 @@ HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
       x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
     TransposeBlocks(d, x);
     HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      StoreAt(x[i], d, dst + columns[b + i]);
+    for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, dst + columns[b + i]);
     if (b == last) return;
   }
+}
+
+// The same for two vectors side by side, so that whole lines are written at
+// once: lines that are aligned, and that no cache holds yet, take half the
+// time.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeLines(const Block& block, const uint8_t* src,
+                               const int64_t* rows, uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kRows = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const uint8_t* row[2 * kRows];
+  for (int64_t i = 0; i < 2 * kRows; ++i) row[i] = src + rows[i];
+  const int64_t* const columns = block.columns;
+  const int64_t last = block.num_b - kItems;
+  for (int64_t b = 0;; b = std::min(b + kItems, last)) {
+    hn::Vec<decltype(d)> x[kItems], y[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
+    TransposeBlocks(d, x);
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      y[i] = LoadPieces<kBytes, kItem>(row + kRows + i, kItems, b * kItem);
+    TransposeBlocks(d, y);
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i) {
+      uint8_t* to = dst + columns[b + i];
+      StoreAt(x[i], d, to);
+      StoreAt(y[i], d, to + kBytes);
+    }
+    if (b == last) return;
+  }
+}
+
+// Whether all columns of `block` start at a line.
+inline bool AreLines(const Block& block, const uint8_t* dst) {
+  uintptr_t bits = reinterpret_cast<uintptr_t>(dst);
+  for (int64_t b = 0; b < block.num_b; ++b)
+    bits |= static_cast<uintptr_t>(block.columns[b]);
+  return bits % kLineBytes == 0;
 }
 
 // Side B is narrower than a piece: the loads take in what follows each row.
@@ -121,9 +161,8 @@ HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
   if (!inside) {
     for (int64_t b = 0; b < block.num_b; ++b)
       for (int64_t i = 0; i < kRows; ++i)
-        CopyFixed<kItem>(
-            dst + block.columns[b] + i * kItem,
-            row[i] + b * kItem);
+        CopyFixed<kItem>(dst + block.columns[b] + i * kItem,
+                         row[i] + b * kItem);
     return;
   }
   hn::Vec<decltype(d)> x[kItems];
@@ -133,8 +172,7 @@ HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
   TransposeBlocks(d, x);
   HWY_UNROLL(16)
   for (int64_t i = 0; i < kItems; ++i)
-    if (i < block.num_b)
-      StoreAt(x[i], d, dst + block.columns[i]);
+    if (i < block.num_b) StoreAt(x[i], d, dst + block.columns[i]);
 }
 
 // All strips of side A from item `a` on, at most kBytes wide.
@@ -152,6 +190,11 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
       TransposeStrip<kBytes, kItem>(block, src, block.rows + at, to);
     }
   };
+  if constexpr (2 * kBytes == kLineBytes)
+    if (!narrow && a == 0 && AreLines(block, dst))
+      for (; a + 2 * kRows <= block.num_a; a += 2 * kRows)
+        TransposeLines<kBytes, kItem>(block, src, block.rows + a,
+                                      dst + a * kItem);
   for (; a + kRows <= block.num_a; a += kRows) strip(a);
   const int64_t left = block.num_a - a;
   if (left == 0) return;
@@ -172,9 +215,9 @@ HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
     const hn::Half<D> half;
     HWY_UNROLL(16)
     for (size_t i = 0; i < kItems; ++i)
-      StoreAt(kBlock == 0 ? hn::LowerHalf(half, x[i])
-                          : hn::UpperHalf(half, x[i]),
-              half, dst + columns[i]);
+      StoreAt(
+          kBlock == 0 ? hn::LowerHalf(half, x[i]) : hn::UpperHalf(half, x[i]),
+          half, dst + columns[i]);
   }
 }
 
@@ -195,8 +238,7 @@ HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
   for (int64_t b = 0;; b = std::min(b + kColumns, last)) {
     hn::Vec<decltype(d)> x[kItems];
     HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadAt(d, row[i] + b * kItem);
+    for (int64_t i = 0; i < kItems; ++i) x[i] = LoadAt(d, row[i] + b * kItem);
     TransposeBlocks(d, x);
     // Whole pieces spill over into the next columns, which are written later.
     if (run == kPieceBytes || (block.packed && b + kColumns + kItems <= last)) {

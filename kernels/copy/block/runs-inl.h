@@ -6,11 +6,11 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 
-#if defined(AXIS_COPY_RUNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef AXIS_COPY_RUNS_INL_H_
-#undef AXIS_COPY_RUNS_INL_H_
+#if defined(AXIS_BLOCK_RUNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_RUNS_INL_H_
+#undef AXIS_BLOCK_RUNS_INL_H_
 #else
-#define AXIS_COPY_RUNS_INL_H_
+#define AXIS_BLOCK_RUNS_INL_H_
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -57,27 +57,36 @@ HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
                           src + bytes - kVectorBytes);
 }
 
-// From here on the C library's copy is as fast, and knows more tricks.
-inline constexpr int64_t kLongRun = 4096;
+// From here on the C library is faster: it writes lines without reading them.
+inline constexpr int64_t kLongRun = 512;
 
 // Calls f(copy), where copy(dst, src) copies `bytes` in the fastest way known
 // for that size. Chosen outside the loop over the runs: a call or a chain of
 // branches for each would cost more than the copy.
 template <class F>
 HWY_INLINE void WithCopier(int64_t bytes, F f) {
-#define AXIS_COPIER(expression)                              \
-  f([=](uint8_t* HWY_RESTRICT dst,                           \
-        const uint8_t* HWY_RESTRICT src) HWY_ATTR { expression; })
+#define AXIS_COPIER(expression)                                     \
+  f([=](uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT src) \
+        HWY_ATTR { expression; })
   switch (bytes) {
-    case 1: return AXIS_COPIER(CopyFixed<1>(dst, src));
-    case 2: return AXIS_COPIER(CopyFixed<2>(dst, src));
-    case 4: return AXIS_COPIER(CopyFixed<4>(dst, src));
-    case 8: return AXIS_COPIER(CopyFixed<8>(dst, src));
-    case 12: return AXIS_COPIER(CopyHalves<8>(dst, src, 12));
-    case 16: return AXIS_COPIER(CopyFixed<16>(dst, src));
-    case 32: return AXIS_COPIER(CopyFixed<32>(dst, src));
-    case 64: return AXIS_COPIER(CopyFixed<64>(dst, src));
-    default: break;
+    case 1:
+      return AXIS_COPIER(CopyFixed<1>(dst, src));
+    case 2:
+      return AXIS_COPIER(CopyFixed<2>(dst, src));
+    case 4:
+      return AXIS_COPIER(CopyFixed<4>(dst, src));
+    case 8:
+      return AXIS_COPIER(CopyFixed<8>(dst, src));
+    case 12:
+      return AXIS_COPIER(CopyHalves<8>(dst, src, 12));
+    case 16:
+      return AXIS_COPIER(CopyFixed<16>(dst, src));
+    case 32:
+      return AXIS_COPIER(CopyFixed<32>(dst, src));
+    case 64:
+      return AXIS_COPIER(CopyFixed<64>(dst, src));
+    default:
+      break;
   }
   if (bytes < 4) return AXIS_COPIER(CopyHalves<2>(dst, src, bytes));
   if (bytes < 8) return AXIS_COPIER(CopyHalves<4>(dst, src, bytes));
@@ -117,10 +126,9 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
   if (head != 0) CopyRun(dst, src, head);
   const hn::ScalableTag<uint8_t> d;
   int64_t i = head;
-  for (; i + kLineBytes <= bytes; i += kLineBytes)
-    HWY_UNROLL(4)
-    for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
-      hn::Stream(hn::LoadU(d, src + i + part), d, dst + i + part);
+  for (; i + kLineBytes <= bytes; i += kLineBytes) HWY_UNROLL(4)
+  for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
+    hn::Stream(hn::LoadU(d, src + i + part), d, dst + i + part);
   if (i < bytes) CopyRun(dst + i, src + i, bytes - i);
 #endif
 }

@@ -15,7 +15,11 @@ class BlockWalk {
   // `rows` and `columns` have room for kMaxOffsets; the blocks refer to them.
   BlockWalk(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
             uint8_t* dst, int64_t* rows, int64_t* columns)
-      : plan_(plan), src_(src), src_end_(src_end), dst_(dst), rows_(rows),
+      : plan_(plan),
+        src_(src),
+        src_end_(src_end),
+        dst_(dst),
+        rows_(rows),
         columns_(columns) {
     FillOffsets(plan.a, &Loop::src_stride, rows);
     if (plan.columns.empty()) {
@@ -35,9 +39,11 @@ class BlockWalk {
     const Extent a = CutAt(a_, plan_.a.extent, plan_.a.block, least);
     const Extent b = CutAt(b_, plan_.b.extent, plan_.b.block, least);
     block.item = plan_.item;
-    block.src = src_ + t.begin * plan_.batch.src_stride + b.begin * plan_.b.step;
+    block.src =
+        src_ + t.begin * plan_.batch.src_stride + b.begin * plan_.b.step;
     block.src_end = src_end_;
-    block.dst = dst_ + t.begin * plan_.batch.dst_stride + a.begin * plan_.a.step;
+    block.dst =
+        dst_ + t.begin * plan_.batch.dst_stride + a.begin * plan_.a.step;
     block.num_a = a.size;
     block.num_b = b.size;
     block.a_step = plan_.a.step;

@@ -4,13 +4,13 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/runs-inl.h"
+#include "kernels/copy/block/runs-inl.h"
 
-#if defined(AXIS_COPY_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef AXIS_COPY_INTERLEAVE_INL_H_
-#undef AXIS_COPY_INTERLEAVE_INL_H_
+#if defined(AXIS_BLOCK_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_INTERLEAVE_INL_H_
+#undef AXIS_BLOCK_INTERLEAVE_INL_H_
 #else
-#define AXIS_COPY_INTERLEAVE_INL_H_
+#define AXIS_BLOCK_INTERLEAVE_INL_H_
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -58,8 +58,7 @@ void Interleave(const Block& block) {
     auto each = [&](auto move) HWY_ATTR {
       for (int64_t t = 0; t < block.batch.extent; ++t) {
         const uint8_t* src = block.src + t * block.batch.src_stride;
-        T* dst =
-            reinterpret_cast<T*>(block.dst + t * block.batch.dst_stride);
+        T* dst = reinterpret_cast<T*>(block.dst + t * block.batch.dst_stride);
         ForEachStep(block.num_b, items, [&](int64_t b) HWY_ATTR {
           move(
               [&](int64_t a) HWY_ATTR {
@@ -95,8 +94,8 @@ void Deinterleave(const Block& block) {
     const int64_t items = static_cast<int64_t>(hn::MaxLanes(d));
     auto each = [&](auto move) HWY_ATTR {
       for (int64_t t = 0; t < block.batch.extent; ++t) {
-        const T* src = reinterpret_cast<const T*>(
-            block.src + t * block.batch.src_stride);
+        const T* src =
+            reinterpret_cast<const T*>(block.src + t * block.batch.src_stride);
         uint8_t* dst = block.dst + t * block.batch.dst_stride;
         ForEachStep(block.num_a, items, [&](int64_t a) HWY_ATTR {
           move(src + a * block.num_b, [&](int64_t b, auto x) HWY_ATTR {

@@ -1,0 +1,20 @@
+// The record of a call: what metrics and log learn of it once it is over.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <cstddef>
+
+#include "server/rpc/tensor_service.h"
+
+namespace axis {
+
+// Whether the time of a call is up.
+bool IsLate(const grpc::ServerContext& context);
+
+// Records a call of the method number `method`, called `name`. Completes
+// `report` first: a call that was cancelled because it was late says so.
+void RecordCall(const Workshop& workshop, size_t method, const char* name,
+                const grpc::ServerContext& context, CallReport& report);
+
+}  // namespace axis

@@ -1,0 +1,304 @@
+#include "server/rpc/stream_call.h"
+
+#include <deque>
+#include <mutex>
+#include <new>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "server/call/rpc_status.h"
+#include "server/rpc/event.h"
+#include "server/rpc/record.h"
+#include "server/stream/stream.h"
+
+namespace axis {
+namespace {
+
+// One stream, from before it arrives until it is gone; owns itself.
+//
+// Events come on the polling thread. They note what happened, keep a read and a
+// write under way, and see to it that somebody works. Only one thread works at
+// a time: the polling thread while there is little to do, else one of the
+// arena.
+class StreamCall {
+ public:
+  StreamCall(const StreamMethod& method, const Workshop& workshop)
+      : method_(method), workshop_(workshop) {
+    context_.AsyncNotifyWhenDone(&done_);
+    method_.request(&context_, &rpc_, &begin_);
+  }
+
+ private:
+  using Message = grpc::ByteBuffer;
+
+  // What is to be asked of gRPC, without the lock: it may do much at once.
+  struct Next {
+    bool read = false;
+    std::optional<Message> write;
+  };
+
+  // What has come together since the last step.
+  struct Inbox {
+    std::vector<Message> messages;
+    bool half_closed = false;
+    bool is_over = false;
+    bool writing = false;
+    int64_t outbox_bytes = 0;  // waiting to be written
+  };
+
+  void Begin(bool ok) {
+    if (!ok) {
+      delete this;
+      return;
+    }
+    AwaitStream(method_, workshop_);
+    started_ = absl::Now();
+    workshop_.metrics.CallBegins();
+    lease_.emplace(workshop_.admission);
+    stream_.emplace(CallContext{workshop_.max_message_bytes, *lease_,
+                                workshop_.pool, report_,
+                                [this] { return IsOver(); }},
+                    workshop_.admission);
+    Note([] {});
+  }
+
+  void Read(bool ok) {
+    Note([&] {
+      reading_ = false;
+      if (!ok) {
+        half_closed_ = true;
+      } else if (!closing_) {
+        inbox_bytes_ += static_cast<int64_t>(message_.Length());
+        inbox_.push_back(std::exchange(message_, {}));
+      }
+    });
+  }
+  void Wrote(bool ok) {
+    Note([&] {
+      writing_ = false;
+      if (!ok) is_over_ = true;
+    });
+  }
+  void Done(bool) {
+    Note([&] {
+      is_done_ = true;
+      if (context_.IsCancelled()) is_over_ = true;
+    });
+  }
+  void Finished(bool) {
+    Note([&] { is_finished_ = true; });
+  }
+
+  // Notes an event. Touches nothing of this call once somebody else works,
+  // unless an operation is under way: the call may be gone.
+  template <class F>
+  void Note(F event) {
+    Next next;
+    bool works;
+    {
+      const std::lock_guard lock(mutex_);
+      event();
+      next = GetNext();
+      is_woken_ = true;
+      works = !std::exchange(is_working_, true);
+    }
+    Start(next);
+    if (works) Work(/*polls=*/true);
+  }
+
+  // REQUIRES: mutex_ is held.
+  Next GetNext() {
+    Next next;
+    if (closing_) return next;
+    if (!reading_ && !half_closed_ && !is_over_ &&
+        inbox_bytes_ + backlog_ < kBacklogBytes)
+      next.read = reading_ = true;
+    if (!writing_ && !outbox_.empty()) {
+      writing_ = true;
+      next.write = std::move(outbox_.front());
+      outbox_.pop_front();
+      outbox_bytes_ -= static_cast<int64_t>(next.write->Length());
+    }
+    return next;
+  }
+
+  void Start(Next& next) {
+    if (next.read) rpc_.Read(&message_, &read_);
+    if (next.write) rpc_.Write(*next.write, &wrote_);
+  }
+
+  // Works until there is nothing to do before the next event.
+  void Work(bool polls) {
+    for (;;) {
+      Inbox inbox;
+      bool is_heavy;
+      {
+        const std::lock_guard lock(mutex_);
+        if (!is_woken_) {
+          is_working_ = false;
+          if (!is_finished_ || !is_done_ || reading_ || writing_) return;
+          break;
+        }
+        is_heavy = polls && IsHeavy();
+        if (!is_heavy) {
+          is_woken_ = false;
+          inbox = {std::exchange(inbox_, {}), half_closed_, is_over_, writing_,
+                   outbox_bytes_};
+          inbox_bytes_ = 0;
+        }
+      }
+      if (is_heavy) {
+        workshop_.arena.enqueue([this] { Work(/*polls=*/false); });
+        return;
+      }
+      Step(inbox);
+    }
+    Metrics& metrics = workshop_.metrics;
+    delete this;
+    metrics.CallEnds();  // last: the server may go once there is no call
+  }
+
+  // Whether the next step would keep the polling thread from other calls.
+  // REQUIRES: mutex_ is held; the caller works.
+  bool IsHeavy() const {
+    return stream_ && !is_over_ && inbox_bytes_ + backlog_ > 0 &&
+           !stream_->IsLight(inbox_bytes_);
+  }
+
+  void Step(Inbox& inbox) {
+    if (stream_) {
+      const absl::Status status = TryStep(inbox);
+      const bool is_sent = !inbox.writing && inbox.outbox_bytes == 0;
+      if (!status.ok() || (stream_->IsDone() && is_sent)) Close(status);
+    }
+    // Not before the last write is over: gRPC wants them one at a time.
+    if (stream_ || inbox.writing || std::exchange(finishing_, true)) return;
+    rpc_.Finish(ToGrpc(report_.status), &finished_);
+  }
+
+  absl::Status TryStep(Inbox& inbox) {
+    try {
+      if (inbox.is_over || IsLate(context_))
+        return absl::CancelledError("the client gave up");
+      AXIS_RETURN_IF_ERROR(Receive(inbox));
+      AXIS_ASSIGN_OR_RETURN(const bool moved, stream_->Work());
+      Pack(moved, inbox);
+      return absl::OkStatus();
+    } catch (const std::bad_alloc&) {
+      return WithRetry(
+          absl::ResourceExhaustedError("the server is out of memory"),
+          absl::Seconds(1));
+    }
+  }
+
+  absl::Status Receive(Inbox& inbox) {
+    for (Message& message : inbox.messages) {
+      const int64_t bytes = static_cast<int64_t>(message.Length());
+      report_.received_bytes += bytes;
+      if (bytes > workshop_.max_message_bytes) {
+        report_.rejected = "message_bytes";
+        return absl::ResourceExhaustedError(absl::StrCat(
+            "a message of the stream is ", bytes,
+            " bytes, more than this server's --max_message_bytes=",
+            workshop_.max_message_bytes, "; send smaller pieces"));
+      }
+      AXIS_RETURN_IF_ERROR(stream_->Receive(message));
+    }
+    if (inbox.half_closed && !std::exchange(told_half_closed_, true))
+      return stream_->HalfClose();
+    return absl::OkStatus();
+  }
+
+  // Hands what is ready over for sending; `inbox` learns of it.
+  void Pack(bool moved, Inbox& inbox) {
+    std::vector<Message> packed;
+    while (inbox.outbox_bytes < kBacklogBytes) {
+      std::optional<Message> message = stream_->NextMessage();
+      if (!message) break;
+      inbox.outbox_bytes += static_cast<int64_t>(message->Length());
+      packed.push_back(*std::move(message));
+    }
+    Next next;
+    {
+      const std::lock_guard lock(mutex_);
+      if (moved || !packed.empty()) is_woken_ = true;
+      for (Message& message : packed) {
+        outbox_bytes_ += static_cast<int64_t>(message.Length());
+        outbox_.push_back(std::move(message));
+      }
+      backlog_ = stream_->backlog();
+      next = GetNext();
+    }
+    Start(next);
+  }
+
+  // Nothing is done for the client any more but to tell it `status`.
+  void Close(const absl::Status& status) {
+    stream_.reset();
+    lease_.reset();
+    std::deque<Message> unsent;
+    std::vector<Message> unread;
+    {
+      const std::lock_guard lock(mutex_);
+      closing_ = true;
+      unsent.swap(outbox_);
+      unread.swap(inbox_);
+    }
+    report_.status = status;
+    report_.duration = absl::Now() - started_;
+    RecordCall(workshop_, method_.method, method_.name, context_, report_);
+  }
+
+  bool IsOver() {
+    const std::lock_guard lock(mutex_);
+    return is_over_ || IsLate(context_);
+  }
+
+  const StreamMethod& method_;
+  const Workshop& workshop_;
+
+  grpc::ServerContext context_;
+  RawStream rpc_{&context_};
+  Message message_;  // of the read under way
+  StepOf<StreamCall, &StreamCall::Begin> begin_{this};
+  StepOf<StreamCall, &StreamCall::Read> read_{this};
+  StepOf<StreamCall, &StreamCall::Wrote> wrote_{this};
+  StepOf<StreamCall, &StreamCall::Done> done_{this};
+  StepOf<StreamCall, &StreamCall::Finished> finished_{this};
+
+  // What events note for whoever works, and he for them.
+  std::mutex mutex_;  // guards these:
+  bool is_working_ = false;
+  bool is_woken_ = false;  // there is something to work on
+  bool reading_ = false;
+  bool writing_ = false;
+  bool half_closed_ = false;
+  bool is_over_ = false;  // the client is gone
+  bool closing_ = false;  // nothing is read or written any more
+  bool is_done_ = false;
+  bool is_finished_ = false;
+  std::vector<Message> inbox_;
+  int64_t inbox_bytes_ = 0;
+  std::deque<Message> outbox_;
+  int64_t outbox_bytes_ = 0;
+  int64_t backlog_ = 0;  // of stream_
+
+  // Of whoever works.
+  absl::Time started_;
+  CallReport report_;
+  std::optional<Admission::Lease> lease_;
+  std::optional<Stream> stream_;  // until the status is known
+  bool told_half_closed_ = false;
+  bool finishing_ = false;
+};
+
+}  // namespace
+
+void AwaitStream(const StreamMethod& method, const Workshop& workshop) {
+  new StreamCall(method, workshop);
+}
+
+}  // namespace axis

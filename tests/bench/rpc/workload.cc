@@ -1,0 +1,166 @@
+#include "tests/bench/rpc/workload.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+
+#include "axis/v1/tensor_service.pb.h"
+#include "kernels/copy.h"
+
+namespace axis::bench {
+namespace {
+
+namespace pb = ::axis::v1;
+using google::protobuf::io::CodedOutputStream;
+using google::protobuf::io::StringOutputStream;
+
+constexpr int64_t kItemBytes = 4;
+constexpr size_t kChunkBytes = size_t{1} << 20;
+const int64_t kToNchw[] = {0, 3, 1, 2};
+
+// A tag of the wire format: field `number`, length-delimited.
+constexpr uint32_t Delimited(int number) {
+  return static_cast<uint32_t>(number) << 3 | 2;
+}
+
+// Everything of a request but its last `payload` bytes: `rest`, which is field
+// 2, and then, in field 1, a tensor that ends in its data.
+std::string Header(const pb::Tensor& tensor, const std::string& rest,
+                   size_t payload) {
+  std::string meta = tensor.SerializeAsString();
+  {
+    StringOutputStream stream(&meta);
+    CodedOutputStream out(&stream);
+    out.WriteTag(Delimited(pb::Tensor::kDataFieldNumber));
+    out.WriteVarint64(payload);
+  }
+  std::string header = rest;
+  {
+    StringOutputStream stream(&header);
+    CodedOutputStream out(&stream);
+    out.WriteTag(Delimited(pb::TransposeRequest::kInputFieldNumber));
+    out.WriteVarint64(meta.size() + payload);
+  }
+  return header + meta;
+}
+
+grpc::ByteBuffer Message(const std::string& header, const std::byte* payload,
+                         size_t bytes) {
+  const grpc::Slice slices[] = {
+      grpc::Slice(header),
+      grpc::Slice(payload, bytes, grpc::Slice::STATIC_SLICE)};
+  return grpc::ByteBuffer(slices, 2);
+}
+
+}  // namespace
+
+Workload::Workload(Shape shape)
+    : shape_(std::move(shape)),
+      bytes_(kItemBytes * shape_[0] * shape_[1] * shape_[2] * shape_[3]),
+      pool_(std::make_shared<BufferPool>(0)),
+      payload_(pool_->Get(bytes_)),
+      transposed_(pool_->Get(bytes_)),
+      scratch_(pool_->Get(bytes_)) {
+  if (!payload_ || !transposed_ || !scratch_) throw std::bad_alloc();
+  auto* items = reinterpret_cast<uint32_t*>(payload_.get());
+  for (int64_t i = 0; i < bytes_ / kItemBytes; ++i)
+    items[i] = static_cast<uint32_t>(i) * 2654435761u >> 4;
+  // From the definition, not by the engine: this is what it must do.
+  auto* out = reinterpret_cast<uint32_t*>(transposed_.get());
+  const int64_t pixels = shape_[1] * shape_[2], channels = shape_[3];
+  for (int64_t n = 0; n < shape_[0]; ++n, items += pixels * channels)
+    for (int64_t c = 0; c < channels; ++c)
+      for (int64_t p = 0; p < pixels; ++p) *out++ = items[p * channels + c];
+  Memcpy();
+  Copy();
+  if (std::memcmp(scratch_.get(), transposed_.get(), size()) != 0)
+    throw std::logic_error("the engine is wrong");
+}
+
+Exchange Workload::MakeExchange(const std::string& kind) const {
+  pb::Tensor tensor;
+  tensor.set_data_type(pb::DATA_TYPE_F32);
+  tensor.mutable_shape()->Add(shape_.begin(), shape_.end());
+  const std::string service = "/axis.v1.TensorService/";
+  if (kind == "stream") {
+    pb::StreamPipelineRequest first;
+    first.add_ops()->mutable_transpose()->mutable_order()->Add(
+        std::begin(kToNchw), std::end(kToNchw));
+    Exchange exchange{service + "StreamPipeline", {}, true, transposed_.get()};
+    for (size_t at = 0; at < size(); at += kChunkBytes) {
+      const size_t bytes = std::min(kChunkBytes, size() - at);
+      const std::string header =
+          at == 0 ? Header(tensor, first.SerializeAsString(), bytes)
+                  : Header({}, "", bytes);
+      exchange.requests.push_back(Message(header, payload_.get() + at, bytes));
+    }
+    return exchange;
+  }
+  std::string method = "Transpose", op;
+  const std::byte* expected = payload_.get();
+  if (kind == "split") {
+    pb::VariadicSplitRequest request;
+    for (int i = 0; i < 2; ++i)
+      request.mutable_op()->add_split_lengths(shape_[0] / 2);
+    method = "VariadicSplit";
+    op = request.SerializeAsString();
+  } else {
+    pb::TransposeRequest request;
+    auto& order = *request.mutable_op()->mutable_order();
+    if (kind == "transpose" || kind == "echo") {
+      order.Add(std::begin(kToNchw), std::end(kToNchw));
+      if (kind == "transpose") expected = transposed_.get();
+    } else if (kind == "identity") {
+      for (int64_t i = 0; i < 4; ++i) order.Add(i);
+    } else {
+      throw std::invalid_argument("unknown kind of call: " + kind);
+    }
+    op = request.SerializeAsString();
+  }
+  return {service + method,
+          {Message(Header(tensor, op, size()), payload_.get(), size())},
+          false,
+          expected};
+}
+
+std::string Workload::Complaint(
+    const Exchange& exchange,
+    const std::vector<grpc::ByteBuffer>& responses) const {
+  // All responses, and an echoed request too, have their tensors in field 1.
+  size_t at = 0;
+  for (const grpc::ByteBuffer& response : responses) {
+    std::vector<grpc::Slice> slices;
+    std::string bytes;
+    pb::RunPipelineResponse message;
+    if (!response.Dump(&slices).ok()) return "cannot be read";
+    bytes.reserve(response.Length());
+    for (const grpc::Slice& slice : slices)
+      bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    if (!message.ParseFromString(bytes)) return "cannot be parsed";
+    for (const pb::Tensor& output : message.outputs()) {
+      const std::string& data = output.data();
+      if (data.size() > size() - at) return "too long";
+      if (std::memcmp(data.data(), exchange.expected + at, data.size()) != 0)
+        return "wrong";
+      at += data.size();
+    }
+  }
+  return at == size() ? "" : "too short";
+}
+
+void Workload::Memcpy() { std::memcpy(scratch_.get(), payload_.get(), size()); }
+
+void Workload::Copy() {
+  const InputSpec input{shape_, 8 * kItemBytes};
+  const axis::Op op = Transpose{{std::begin(kToNchw), std::end(kToNchw)}};
+  const absl::StatusOr<Program> program =
+      CompileProgram({&input, 1}, {&op, 1}, [](size_t) { return "op"; });
+  const std::span<const std::byte> source(payload_.get(), size());
+  const Target target{&program->passes[0].writes[0].plan, scratch_.get()};
+  axis::Copy({&source, 1}, {&target, 1});
+}
+
+}  // namespace axis::bench

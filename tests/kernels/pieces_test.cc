@@ -1,0 +1,139 @@
+// Claims of kernels/copy.h about sources that lie in several pieces: the result
+// is that of one piece wherever the cuts are; large pieces are read in place;
+// small ones are brought together once.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "kernels/copy.h"
+#include "kernels/ops.h"
+
+namespace axis {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+using Pieces = std::vector<std::span<const std::byte>>;
+
+class PiecesTest : public testing::Test {
+ protected:
+  int64_t Pick(int64_t lo, int64_t hi) {
+    return std::uniform_int_distribution<int64_t>(lo, hi)(rng_);
+  }
+
+  Bytes RandomBytes(int64_t size) {
+    Bytes bytes(static_cast<size_t>(size));
+    for (std::byte& b : bytes) b = static_cast<std::byte>(rng_());
+    return bytes;
+  }
+
+  // `bytes`, each piece in memory of its own so that reading past one shows.
+  Pieces CutAt(const Bytes& bytes, std::vector<int64_t> cuts) {
+    cuts.push_back(static_cast<int64_t>(bytes.size()));
+    std::sort(cuts.begin(), cuts.end());
+    memory_.clear();
+    int64_t begin = 0;
+    for (int64_t end : cuts) {
+      memory_.push_back(
+          std::make_unique<Bytes>(bytes.begin() + begin, bytes.begin() + end));
+      begin = end;
+    }
+    Pieces pieces;
+    for (const auto& m : memory_) pieces.emplace_back(*m);
+    return pieces;
+  }
+
+  std::mt19937_64 rng_{20261121};
+  std::vector<std::unique_ptr<Bytes>> memory_;
+};
+
+// The plans of the outputs of `op` on a tensor of `shape`.
+std::vector<Plan> PlansOf(const Op& op, const std::vector<int64_t>& shape,
+                          int64_t bits) {
+  std::vector<Plan> plans;
+  const Views views = *Apply(op, Dense(shape));
+  for (const View& view : views) plans.push_back(CompilePlan(view, bits));
+  return plans;
+}
+
+struct Result {
+  std::vector<Bytes> outputs;
+  int64_t joined;
+};
+
+Result CopyAll(std::span<const std::span<const std::byte>> pieces,
+               const std::vector<Plan>& plans) {
+  Result result;
+  std::vector<Target> targets;
+  for (const Plan& plan : plans)
+    result.outputs.emplace_back(static_cast<size_t>(
+        PackedBytes(BitsOf(plan) / plan.item_bits, plan.item_bits)));
+  for (size_t i = 0; i < plans.size(); ++i)
+    targets.push_back({&plans[i], result.outputs[i].data()});
+  result.joined = Copy(pieces, targets);
+  return result;
+}
+
+TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
+  struct Case {
+    Op op;
+    std::vector<int64_t> shape;
+  };
+  const Case cases[] = {
+      {Transpose{{0, 3, 1, 2}}, {4, 64, 64, 24}},
+      {Transpose{{0, 2, 3, 1}}, {4, 24, 64, 64}},
+      {Transpose{{2, 1, 0}}, {60, 50, 130}},
+      {Transpose{{1, 0}}, {640, 650}},
+      {ShuffleChannels{1, 4}, {8, 64, 28, 28}},
+      {Shuffle{3, 8}, {8, 28, 28, 64}},
+      {VariadicSplit{2, {10, 1, 53}}, {64, 100, 64}},
+      {VariadicSplit{1, {1, 1, 1}}, {200000, 3}},
+  };
+  int in_place = 0;
+  for (const Case& c : cases)
+    for (const int64_t bits : {8, 16, 32, 64, 128, 4}) {
+      const std::vector<Plan> plans = PlansOf(c.op, c.shape, bits);
+      int64_t elements = 1;
+      for (int64_t e : c.shape) elements *= e;
+      const Bytes src = RandomBytes(PackedBytes(elements, bits));
+      const int64_t size = static_cast<int64_t>(src.size());
+      const std::span<const std::byte> whole = src;
+      const Result expected = CopyAll({&whole, 1}, plans);
+      EXPECT_EQ(expected.joined, 0);
+      for (int trial = 0; trial < 6; ++trial) {
+        std::vector<int64_t> cuts;
+        for (int64_t n = Pick(1, std::max<int64_t>(1, size / (160 << 10)));
+             n > 0; --n)
+          cuts.push_back(Pick(0, size));
+        if (trial == 0) cuts.push_back(cuts[0] + 1);  // a piece of one byte
+        if (trial == 1) cuts.push_back(cuts[0]);      // an empty one
+        std::erase_if(cuts, [&](int64_t cut) { return cut > size; });
+        const Result got = CopyAll(CutAt(src, cuts), plans);
+        ASSERT_EQ(got.outputs, expected.outputs)
+            << "op " << c.op.index() << ", " << bits << " bits";
+        in_place += got.joined == 0;
+        if (got.joined != 0) {
+          EXPECT_EQ(got.joined, size);
+        }
+      }
+    }
+  EXPECT_GT(in_place, 100);
+}
+
+TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
+  const std::vector<Plan> plans = PlansOf(Transpose{}, {512, 1024}, 32);
+  const Bytes src = RandomBytes(512 * 1024 * 4);
+  std::vector<int64_t> cuts;
+  for (int64_t at = 0; at < 512 * 1024 * 4; at += 5000) cuts.push_back(at);
+  const auto pool = std::make_shared<BufferPool>(64 << 20);
+  const Pieces pieces = CutAt(src, cuts);
+  Bytes out(src.size());
+  const Target target{&plans[0], out.data()};
+  EXPECT_EQ(Copy(pieces, {&target, 1}, pool.get()), 512 * 1024 * 4);
+  EXPECT_EQ(pool->GetStats().live_bytes, 0);
+  EXPECT_GE(pool->GetStats().idle_bytes, 512 * 1024 * 4);
+}
+
+}  // namespace
+}  // namespace axis
