@@ -43,16 +43,33 @@ int64_t BitsOf(const Plan& plan) {
   return bits;
 }
 
-bool IsSlice(const Plan& plan) {
-  const int64_t unit = UnitBits(plan.item_bits);
-  return plan.loops.empty() && plan.src_offset % unit == 0 &&
-         plan.dst_offset == 0 && plan.run % unit == 0;
+bool IsSlice(const Plan& plan, int64_t dst_bytes) {
+  return plan.loops.empty() && plan.run % 8 == 0 && plan.run / 8 == dst_bytes &&
+         plan.src_offset % UnitBits(plan.item_bits) == 0;
 }
 
 int64_t PackedBytes(int64_t elements, int64_t item_bits) {
   if (item_bits % 8 == 0) return elements * (item_bits / 8);
   const int64_t unit = UnitBits(item_bits), per_unit = unit / item_bits;
   return (elements / per_unit + (elements % per_unit != 0)) * (unit / 8);
+}
+
+std::optional<int64_t> StoredBytes(std::span<const int64_t> shape,
+                                   Layout layout, int64_t item_bits) {
+  // Bytes; elements if they are narrow, of which there are more.
+  int64_t size = std::max<int64_t>(item_bits / 8, 1);
+  const int64_t width = size;
+  bool empty = false;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t extent = std::max<int64_t>(shape[i], 1);
+    const int64_t block = i == 1 ? std::max<int64_t>(layout.block, 1) : 1;
+    if (__builtin_add_overflow(extent, (block - extent % block) % block,
+                               &extent) ||
+        __builtin_mul_overflow(size, extent, &size))
+      return std::nullopt;
+    empty |= shape[i] == 0;
+  }
+  return empty ? 0 : PackedBytes(size / width, item_bits);
 }
 
 std::optional<Plan> CompilePlan(const View& src, const View& dst,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
@@ -46,14 +47,22 @@ struct Plan {
 // How many bits of its destination `plan` writes.
 int64_t BitsOf(const Plan& plan);
 
-// Whether the destination of `plan` is a run of whole storage units of its
-// source, so that sharing the memory does instead of copying it.
-bool IsSlice(const Plan& plan);
+// Whether all `dst_bytes` of the destination of `plan` are a run of whole
+// storage units of its source, so that sharing the memory does instead of
+// copying it. Never where the destination has padding, which must be zero.
+bool IsSlice(const Plan& plan, int64_t dst_bytes);
 
 // The bytes that `elements` packed elements of `item_bits` take: whole bytes,
 // and for 3- and 6-bit elements whole groups of 3 bytes.
 // REQUIRES: the result fits 63 bits.
 int64_t PackedBytes(int64_t elements, int64_t item_bits);
+
+// The bytes that a tensor takes when it is stored with `layout`, padding
+// included; nullopt if they do not fit 63 bits. Extents of 0 decide nothing
+// about that.
+// REQUIRES: layout == kRowMajor, or rank >= 2 and elements of whole bytes.
+std::optional<int64_t> StoredBytes(std::span<const int64_t> shape,
+                                   Layout layout, int64_t item_bits);
 
 // The copy that lays out `src` as `dst`: views of the same shape, of elements
 // `item_bits` wide. Returns nullopt if their axes are cut in ways that do not

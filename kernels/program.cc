@@ -1,6 +1,7 @@
 #include "kernels/program.h"
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,26 +9,110 @@
 namespace axis {
 namespace {
 
+// Plans count bits, in 63 of them.
+constexpr int64_t kMaxBytes = int64_t{1} << 60;
+
+absl::Status TooLarge() {
+  return absl::ResourceExhaustedError(
+      "what the ops make takes 2^60 bytes or more, beyond every limit of this "
+      "server");
+}
+
 // A tensor under compilation: a view of a buffer that is already written.
 struct Pending {
   int input;
   int buffer;
   View view;
-  int64_t item_bits;
 };
 
-// Adds to the program the write that lays `tensor` out densely; returns its
-// buffer. Writes that read the same buffer one after the other share a pass.
-int Materialize(const Pending& tensor, Program& program) {
+// A tensor, or its parts one after the other along the channels.
+using Parts = absl::InlinedVector<View, 2>;
+
+// Cuts `view` into parts of the shapes of `like`; nullopt if they are no views.
+std::optional<Parts> Cut(const View& view, const Parts& like) {
+  if (like.size() == 1) return Parts{view};
+  Parts parts;
+  int64_t begin = 0;
+  for (const View& part : like) {
+    const int64_t extent = ShapeOf(part)[1];
+    std::optional<View> piece = Slice(view, 1, begin, extent);
+    if (!piece) return std::nullopt;
+    parts.push_back(*std::move(piece));
+    begin += extent;
+  }
+  return parts;
+}
+
+// Adds to the program the writes that lay out `src`, of one buffer, as `dst`, a
+// new buffer of `bytes`; returns that, or nullopt if they do not nest. Writes
+// that read the same buffer one after the other share a pass.
+std::optional<int> Write(int from, const Parts& src, const Parts& dst,
+                         int64_t bytes, int64_t item_bits, Program& program) {
+  absl::InlinedVector<Plan, 2> plans;
+  int64_t written = 0;
+  for (size_t i = 0; i < src.size(); ++i) {
+    std::optional<Plan> plan = CompilePlan(src[i], dst[i], item_bits);
+    if (!plan) return std::nullopt;
+    written += BitsOf(*plan) / item_bits;
+    plans.push_back(*std::move(plan));
+  }
   const int buffer = static_cast<int>(program.buffer_bytes.size());
-  program.buffer_bytes.push_back(
-      PackedBytes(SizeOf(tensor.view), tensor.item_bits));
-  if (program.passes.empty() || program.passes.back().src != tensor.buffer)
-    program.passes.emplace_back().src = tensor.buffer;
-  Program::Write& write = program.passes.back().writes.emplace_back();
-  write.buffer = buffer;
-  write.plan = CompilePlan(tensor.view, tensor.item_bits);
+  program.buffer_bytes.push_back(bytes);
+  if (program.passes.empty() || program.passes.back().src != from)
+    program.passes.emplace_back().src = from;
+  auto& writes = program.passes.back().writes;
+  const size_t first = writes.size();
+  for (Plan& plan : plans) writes.push_back({buffer, std::move(plan), {}});
+  if (PackedBytes(written, item_bits) < bytes) {
+    // The last block of channels, for each of the batch, has padding.
+    const int64_t count = ShapeOf(dst.back())[0], stride = bytes / count;
+    const int64_t offset = dst.back().offset * item_bits / 8;
+    writes[first].zeros = {offset, stride - offset, stride, count};
+  }
   return buffer;
+}
+
+// Lays `tensor` out densely.
+void Densify(int64_t item_bits, Pending& tensor, Program& program) {
+  View dense = Dense(ShapeOf(tensor.view));
+  const int64_t bytes = PackedBytes(SizeOf(tensor.view), item_bits);
+  tensor.buffer =
+      *Write(tensor.buffer, {tensor.view}, {dense}, bytes, item_bits, program);
+  tensor.view = std::move(dense);
+}
+
+// The tensor of input `i`, which starts as it is stored, if that is one view.
+Pending Read(const InputSpec& spec, int i, Program& program) {
+  Parts stored = Stored(spec.shape, spec.layout);
+  if (stored.size() == 1) return {i, i, std::move(stored[0])};
+  View dense = Dense(spec.shape);
+  const int64_t bytes = PackedBytes(SizeOf(dense), spec.item_bits);
+  const int buffer =
+      *Write(i, stored, *Cut(dense, stored), bytes, spec.item_bits, program);
+  return {i, buffer, std::move(dense)};
+}
+
+// Lays `tensor` out as its input was stored.
+absl::Status Output(const InputSpec& spec, Pending tensor, Program& program) {
+  const int64_t bits = spec.item_bits;
+  const Shape shape = ShapeOf(tensor.view);
+  // Without elements there is no padding either.
+  const Layout layout = SizeOf(tensor.view) == 0 ? kRowMajor : spec.layout;
+  const std::optional<int64_t> bytes = StoredBytes(shape, layout, bits);
+  if (!bytes || *bytes >= kMaxBytes) return TooLarge();
+  const Parts stored = Stored(shape, layout);
+  auto write = [&]() -> std::optional<int> {
+    const std::optional<Parts> parts = Cut(tensor.view, stored);
+    if (!parts) return std::nullopt;
+    return Write(tensor.buffer, *parts, stored, *bytes, bits, program);
+  };
+  std::optional<int> buffer = write();
+  if (!buffer) {
+    Densify(bits, tensor, program);
+    buffer = write();
+  }
+  program.outputs.push_back({tensor.input, *buffer, shape});
+  return absl::OkStatus();
 }
 
 // Finds out when each buffer dies, and how much memory lives at the worst.
@@ -42,7 +127,7 @@ void Account(size_t inputs, Program& program) {
     last_read[src] = owner_death[owner[src]] = p;
     for (const Program::Write& write : program.passes[p].writes) {
       const size_t b = static_cast<size_t>(write.buffer);
-      owner[b] = IsSlice(write.plan) ? owner[src] : b;
+      owner[b] = IsSlice(write.plan, program.buffer_bytes[b]) ? owner[src] : b;
     }
   }
   std::vector<bool> kept(program.buffer_bytes.size());
@@ -53,9 +138,13 @@ void Account(size_t inputs, Program& program) {
   int64_t live = 0;
   for (size_t p = 0; p < program.passes.size(); ++p) {
     Program::Pass& pass = program.passes[p];
-    for (const Program::Write& write : pass.writes)
-      if (!IsSlice(write.plan))
-        live += program.buffer_bytes[static_cast<size_t>(write.buffer)];
+    int last = -1;
+    for (const Program::Write& write : pass.writes) {
+      const size_t b = static_cast<size_t>(write.buffer);
+      if (owner[b] == b && write.buffer != last)
+        live += program.buffer_bytes[b];
+      last = write.buffer;
+    }
     program.peak_bytes = std::max(program.peak_bytes, live);
     const size_t src = static_cast<size_t>(pass.src);
     if (last_read[src] == p && !kept[src]) pass.dead.push_back(pass.src);
@@ -69,14 +158,18 @@ void Account(size_t inputs, Program& program) {
 absl::StatusOr<Program> CompileProgram(
     std::span<const InputSpec> inputs, std::span<const Op> ops,
     const std::function<std::string(size_t)>& name) {
+  auto spec = [&](const Pending& tensor) -> const InputSpec& {
+    return inputs[static_cast<size_t>(tensor.input)];
+  };
   Program program;
   std::vector<Pending> tensors;
   for (const InputSpec& input : inputs) {
-    View view = Dense(input.shape);
-    const int buffer = static_cast<int>(program.buffer_bytes.size());
-    program.buffer_bytes.push_back(PackedBytes(SizeOf(view), input.item_bits));
-    tensors.push_back({buffer, buffer, std::move(view), input.item_bits});
+    program.buffer_bytes.push_back(
+        *StoredBytes(input.shape, input.layout, input.item_bits));
+    if (program.buffer_bytes.back() >= kMaxBytes) return TooLarge();
   }
+  for (size_t i = 0; i < inputs.size(); ++i)
+    tensors.push_back(Read(inputs[i], static_cast<int>(i), program));
   for (size_t k = 0; k < ops.size(); ++k) {
     std::vector<Pending> next;
     for (Pending& tensor : tensors) {
@@ -84,8 +177,7 @@ absl::StatusOr<Program> CompileProgram(
       AXIS_RETURN_IF_ERROR(InField(name(k), Validate(ops[k], shape)));
       std::optional<Views> views = Apply(ops[k], tensor.view);
       if (!views) {
-        tensor.buffer = Materialize(tensor, program);
-        tensor.view = Dense(shape);
+        Densify(spec(tensor).item_bits, tensor, program);
         views = Apply(ops[k], tensor.view);
       }
       if (next.size() + views->size() > kMaxOutputs)
@@ -94,16 +186,23 @@ absl::StatusOr<Program> CompileProgram(
             absl::StrCat(name(k), ".split_lengths"),
             absl::StrCat("must make at most ", kMaxOutputs, " tensors in all"));
       for (View& view : *views)
-        next.push_back(
-            {tensor.input, tensor.buffer, std::move(view), tensor.item_bits});
+        next.push_back({tensor.input, tensor.buffer, std::move(view)});
     }
     tensors = std::move(next);
   }
-  for (const Pending& tensor : tensors)
-    program.outputs.push_back(
-        {tensor.input, Materialize(tensor, program), ShapeOf(tensor.view)});
+  for (Pending& tensor : tensors)
+    AXIS_RETURN_IF_ERROR(Output(spec(tensor), std::move(tensor), program));
+  int64_t left = kMaxBytes;
+  for (const int64_t bytes : program.buffer_bytes)
+    if ((left -= bytes) <= 0) return TooLarge();
   Account(inputs.size(), program);
   return program;
+}
+
+void Zero(const Program::Runs& runs, std::byte* buffer) {
+  for (int64_t i = 0; i < runs.count; ++i)
+    std::memset(buffer + runs.offset + i * runs.stride, 0,
+                static_cast<size_t>(runs.bytes));
 }
 
 }  // namespace axis

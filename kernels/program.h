@@ -3,6 +3,7 @@
 // The one door of kernels/: everything above calls CompileProgram() and Copy().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -21,9 +22,15 @@ inline constexpr size_t kMaxOutputs = 4096;
 // A sequence of passes between numbered buffers: the inputs first, then the
 // temporaries and the outputs in the order they are written.
 struct Program {
+  // `count` runs of `bytes`, `stride` bytes apart, the first at `offset`.
+  struct Runs {
+    int64_t offset = 0, bytes = 0, stride = 0, count = 0;
+  };
+  // Two writes in a row fill one buffer where its layout makes it two views.
   struct Write {
     int buffer;
     Plan plan;
+    Runs zeros;  // to be zero before: the blocks of a new buffer with padding
   };
   // Reads one buffer once and writes others from it. Afterwards nobody needs
   // the buffers of `dead` any more.
@@ -48,20 +55,28 @@ struct Program {
 
 // What an input looks like; its bytes are not needed to compile.
 struct InputSpec {
-  Shape shape;  // every extent >= 0; what Dense() requires
+  Shape shape;  // every extent >= 0
   int64_t item_bits;
+  Layout layout = kRowMajor;  // of what comes from it too
 };
 
 // Compiles `ops`, each applied to every tensor the one before it produced.
 //
 // Ops fuse into one copy as long as their composition is a view. Where it is
 // not, the chain is cut: the tensor is laid out densely and the next op starts
-// afresh. All errors of a request surface here; Copy() cannot fail.
+// afresh. So it is where a layout makes the input two views, or where the
+// blocks of the output do not nest with those of the result. All errors of a
+// request surface here; Copy() cannot fail.
 //
 // Errors: "<name(k)>.<attribute>"  ops[k] is not allowed on what it meets
 //         "<name(k)>.split_lengths" it makes more than kMaxOutputs tensors
+//         kResourceExhausted  the buffers take 2^60 bytes or more
+// REQUIRES: StoredBytes() of every input has a value.
 absl::StatusOr<Program> CompileProgram(
     std::span<const InputSpec> inputs, std::span<const Op> ops,
     const std::function<std::string(size_t)>& name);
+
+// Zeroes `runs` of a buffer.
+void Zero(const Program::Runs& runs, std::byte* buffer);
 
 }  // namespace axis

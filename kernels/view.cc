@@ -27,6 +27,31 @@ View Dense(std::span<const int64_t> shape) {
   return view;
 }
 
+absl::InlinedVector<View, 2> Stored(std::span<const int64_t> shape,
+                                    Layout layout) {
+  if (layout == kRowMajor) return {Dense(shape)};
+  assert(shape.size() >= 2);
+  const int64_t block =
+      layout == kChannelsLast ? std::max<int64_t>(shape[1], 1) : layout.block;
+  const int64_t blocks = shape[1] / block, rest = shape[1] % block;
+  // Axes (N, blocks, spatial..., channels of a block); the last one moves to
+  // the blocks, to make the channels with them.
+  Shape outer(shape.begin(), shape.end());
+  outer[1] = blocks + (rest > 0);
+  outer.push_back(block);
+  View whole = Dense(outer);
+  const Mode within = whole.axes.back()[0];
+  whole.axes.pop_back();
+  const Mode across = whole.axes[1][0];
+  View tail = whole;
+  tail.offset = blocks * across.stride;
+  tail.axes[1] = {{rest, within.stride}};
+  if (blocks == 0) return {std::move(tail)};
+  whole.axes[1] = {{blocks, across.stride}, within};
+  if (rest == 0) return {std::move(whole)};
+  return {std::move(whole), std::move(tail)};
+}
+
 Shape ShapeOf(const View& view) {
   Shape shape;
   shape.reserve(view.axes.size());

@@ -45,6 +45,28 @@ struct View {
 // REQUIRES: the product of the non-zero extents fits 63 bits.
 View Dense(std::span<const int64_t> shape);
 
+// How the elements of a tensor of shape (N, C, spatial...) lie in a buffer:
+// `block` channels together, innermost, so that the buffer is a row-major
+// (N, ceil(C / block), spatial..., block). What the last block has beyond C is
+// padding.
+//
+// Row-major is blocks of one channel, channels last one block of all.
+struct Layout {
+  int64_t block = 1;  // 0: of all channels
+
+  friend bool operator==(const Layout&, const Layout&) = default;
+};
+inline constexpr Layout kRowMajor{1};
+inline constexpr Layout kChannelsLast{0};
+
+// The views that name the elements of a tensor of `shape` in a buffer with
+// `layout`: one; or where the last of several blocks has padding two, of the
+// channels of all the others and of its own.
+// REQUIRES: layout == kRowMajor, or rank >= 2; the product of the non-zero
+// extents, padding included, fits 63 bits.
+absl::InlinedVector<View, 2> Stored(std::span<const int64_t> shape,
+                                    Layout layout);
+
 // The extents of the axes, outermost first.
 Shape ShapeOf(const View& view);
 

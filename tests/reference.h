@@ -32,6 +32,30 @@ inline Array Iota(std::vector<int64_t> shape) {
   return a;
 }
 
+// Where element `index` of a tensor of `shape` lies in a buffer, in elements,
+// for blocks of `b` channels: oneDNN's formula for aBx4b, aBx8b, aBx16b; for
+// axb, channels last, b = 0.
+inline int64_t StoredAt(const std::vector<int64_t>& shape,
+                        const std::vector<int64_t>& index, int64_t b) {
+  const int64_t n = index[0], c = index[1], channels = shape[1];
+  int64_t sp = 0, spatial = 1;  // the spatial axes as one
+  for (size_t i = 2; i < shape.size(); ++i) {
+    sp = sp * shape[i] + index[i];
+    spatial *= shape[i];
+  }
+  if (b == 0) return (n * spatial + sp) * channels + c;
+  const int64_t blocks = (channels + b - 1) / b;
+  return ((n * blocks + c / b) * spatial + sp) * b + c % b;
+}
+
+// How many elements such a buffer has, padding included.
+inline int64_t StoredItems(const std::vector<int64_t>& shape, int64_t b) {
+  int64_t items = b == 0 ? shape[1] : (shape[1] + b - 1) / b * b;
+  for (size_t i = 0; i < shape.size(); ++i)
+    if (i != 1) items *= shape[i];
+  return items;
+}
+
 // Calls f(index) for every index of `shape`, in row-major order.
 template <class F>
 void ForEach(const std::vector<int64_t>& shape, F f) {

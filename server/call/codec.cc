@@ -3,8 +3,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "server/call/types.h"
-#include "server/call/values.h"
+#include "server/elements/strings.h"
+#include "server/elements/types.h"
+#include "server/elements/values.h"
 
 namespace axis {
 namespace {
@@ -70,14 +71,30 @@ absl::StatusOr<std::vector<Op>> Chain(const Request& request) {
   return ops;
 }
 
-absl::Status CheckLayout(const pb::Tensor& header) {
+absl::StatusOr<Layout> ToLayout(const pb::Tensor& header) {
   if (!pb::Layout_IsValid(header.layout()))
     return FieldError("layout",
                       absl::StrCat("must be a Layout of axis.v1, is ",
                                    static_cast<int>(header.layout())));
-  if (header.layout() <= pb::LAYOUT_NCX) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(
-      "layout: ", pb::Layout_Name(header.layout()), " is not served yet"));
+  if (header.layout() <= pb::LAYOUT_NCX) return kRowMajor;
+  const int bits = BitsOf(header.data_type());
+  if (header.shape_size() < 2 || bits == 0 || bits % 8 != 0)
+    return FieldError(
+        "layout",
+        absl::StrCat("must be row-major for rank ", header.shape_size(),
+                     " and type ", NameOf(header.data_type()),
+                     "; others need rank 2 or more and a type of "
+                     "whole bytes"));
+  switch (header.layout()) {
+    case pb::LAYOUT_NCX4C:
+      return Layout{4};
+    case pb::LAYOUT_NCX8C:
+      return Layout{8};
+    case pb::LAYOUT_NCX16C:
+      return Layout{16};
+    default:
+      return kChannelsLast;
+  }
 }
 
 absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
@@ -97,16 +114,19 @@ absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
 }  // namespace
 
 absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size) {
-  if (header.data_type() == pb::DATA_TYPE_STRING)
-    return absl::UnimplementedError("data_type: STRING is not served yet");
-  AXIS_ASSIGN_OR_RETURN(size, SizeOf(header.data_type(), header.shape()));
-  AXIS_RETURN_IF_ERROR(CheckLayout(header));
-  return Input{.spec = {{header.shape().begin(), header.shape().end()},
-                        BitsOf(header.data_type())},
-               .data_type = header.data_type(),
-               .layout = header.layout(),
-               .spelled = false,
-               .data = {}};
+  const pb::DataType type = header.data_type();
+  AXIS_RETURN_IF_ERROR(SizeOf(type, header.shape()).status());
+  AXIS_ASSIGN_OR_RETURN(const Layout layout, ToLayout(header));
+  AXIS_ASSIGN_OR_RETURN(size, SizeOf(type, header.shape(), layout));
+  return Input{
+      .spec = {{header.shape().begin(), header.shape().end()},
+               type == pb::DATA_TYPE_STRING ? kPlaceBits : BitsOf(type),
+               layout},
+      .data_type = type,
+      .layout = header.layout(),
+      .spelled = false,
+      .data = {},
+      .strings = {}};
 }
 
 absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
@@ -115,16 +135,23 @@ absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
   AXIS_ASSIGN_OR_RETURN(Input input, DecodeHeader(tensor.header, size));
   input.spelled = tensor.values.has_value();
   if (input.spelled) {
+    if (input.spec.layout != kRowMajor)
+      return FieldError("layout", "must be row-major for values");
     AXIS_ASSIGN_OR_RETURN(input.data,
                           ReadValues(tensor, size.elements, lease, pool));
-    return input;
+  } else if (tensor.data) {
+    input.data = *std::move(tensor.data);
   }
-  if (tensor.data) input.data = *std::move(tensor.data);
-  if (input.data.size() != size.bytes)
-    return FieldError("data",
-                      absl::StrCat("must hold ", size.bytes,
-                                   " bytes for this type and shape, holds ",
-                                   input.data.size()));
+  if (input.data_type == pb::DATA_TYPE_STRING) {
+    input.strings = std::move(input.data);
+    AXIS_ASSIGN_OR_RETURN(
+        input.data, FindStrings(input.strings, size.elements, lease, pool));
+  } else if (input.data.size() != size.bytes) {
+    return FieldError("data", absl::StrCat("must hold ", size.bytes,
+                                           " bytes for this type, shape and "
+                                           "layout, holds ",
+                                           input.data.size()));
+  }
   return input;
 }
 
@@ -136,7 +163,10 @@ pb::Tensor EncodeHeader(const Input& like, const Shape& shape) {
   return header;
 }
 
-OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data) {
+OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data,
+                       BufferPool& pool) {
+  if (like.data_type == pb::DATA_TYPE_STRING)
+    data = GatherStrings(like.strings, data, pool);
   if (!like.spelled) return {std::move(header), std::move(data)};
   int64_t elements = 1;
   for (const int64_t extent : header.shape()) elements *= extent;

@@ -8,8 +8,8 @@
 #include "axis/v1/ops.pb.h"
 #include "axis/v1/tensor_service.pb.h"
 #include "kernels/program.h"
-#include "server/call/types.h"
 #include "server/call/wire.h"
+#include "server/elements/types.h"
 #include "server/process/admission.h"
 
 namespace axis {
@@ -20,7 +20,8 @@ struct Input {
   pb::DataType data_type;
   pb::Layout layout;  // of the outputs too
   bool spelled;       // came as `values`, so the response goes as `values`
-  Payload data;
+  Payload data;       // of STRING the places of the `strings` (strings.h)
+  Payload strings;
 };
 
 // Checks what a tensor says of itself, whatever it contains; `size` is how much
@@ -28,8 +29,8 @@ struct Input {
 // Errors: "data_type", "shape", "shape[i]", "layout"
 absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size);
 
-// Checks a tensor and reads it. Memory that `values` need is taken from
-// `lease` first, then from `pool`.
+// Checks a tensor and reads it. Memory that `values` and STRING need is taken
+// from `lease` first, then from `pool`.
 // Errors: "data_type", "shape", "shape[i]", "data", "layout", "values..."
 absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
                                    BufferPool& pool);
@@ -38,7 +39,9 @@ absl::StatusOr<Input> DecodeTensor(WireTensor tensor, Admission::Lease& lease,
 pb::Tensor EncodeHeader(const Input& like, const Shape& shape);
 
 // Puts `data` into the form of `like`: under `header` as values, or beside it.
-OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data);
+// What strings take from `pool`, DecodeTensor took from the lease.
+OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data,
+                       BufferPool& pool);
 
 // The ops of a request; one overload for each request of the service.
 // Errors: "op"      is absent

@@ -35,15 +35,22 @@ absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call) {
 
 // Refuses a response that is too large before anything is copied for it.
 // Spelled as values it is checked again when it is spelled; what it takes
-// until then is bounded by what the request took, which was admitted.
+// until then is bounded by what the request took, which was admitted. So are
+// strings: all that is known of them is that each comes out once.
 absl::Status CheckResponse(const Program& program,
+                           const std::vector<Input>& inputs,
                            const std::vector<pb::Tensor>& headers,
                            const CallContext& call) {
   int64_t bytes = 0;
-  for (size_t i = 0; i < headers.size(); ++i)
+  for (const Input& input : inputs) bytes += input.strings.size();
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const Program::Output& output = program.outputs[i];
     bytes += PackedBytes(
         headers[i],
-        program.buffer_bytes[static_cast<size_t>(program.outputs[i].buffer)]);
+        headers[i].data_type() == pb::DATA_TYPE_STRING
+            ? 0
+            : program.buffer_bytes[static_cast<size_t>(output.buffer)]);
+  }
   return CheckResponseBytes(bytes, call);
 }
 
@@ -52,21 +59,27 @@ void Run(const Program& program, const Program::Pass& pass,
          std::vector<Payload>& buffers, const CallContext& call) {
   const Payload& src = buffers[static_cast<size_t>(pass.src)];
   std::vector<Target> targets;
+  int last = -1;  // the buffer that the write before has made
   for (const Program::Write& write : pass.writes) {
     Payload& dst = buffers[static_cast<size_t>(write.buffer)];
     const int64_t bytes =
         program.buffer_bytes[static_cast<size_t>(write.buffer)];
-    if (IsSlice(write.plan)) {
+    if (IsSlice(write.plan, bytes)) {
       dst = src.Sub(write.plan.src_offset / 8, bytes);
       ++call.report.shared;
+    } else if (write.buffer == last) {
+      targets.push_back({&write.plan, targets.back().dst});
     } else {
       Buffer buffer = NewBuffer(call.pool, bytes);
+      Zero(write.zeros, buffer.data);
       targets.push_back({&write.plan, buffer.data});
       dst = std::move(buffer.payload);
       ++call.report.strided;
+      last = write.buffer;
     }
   }
-  if (!targets.empty() && Copy(src.Spans(), targets, &call.pool) > 0) ++call.report.joined;
+  if (!targets.empty() && Copy(src.Spans(), targets, &call.pool) > 0)
+    ++call.report.joined;
   for (const int buffer : pass.dead)
     buffers[static_cast<size_t>(buffer)] = Payload();
 }
@@ -123,7 +136,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     for (const Program::Output& output : program.outputs)
       headers.push_back(EncodeHeader(inputs[static_cast<size_t>(output.input)],
                                      output.shape));
-    AXIS_RETURN_IF_ERROR(CheckResponse(program, headers, call));
+    AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));
     AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   }
   {
@@ -136,7 +149,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     const Program::Output& output = program.outputs[i];
     outputs.push_back(EncodeTensor(
         inputs[static_cast<size_t>(output.input)], std::move(headers[i]),
-        buffers[static_cast<size_t>(output.buffer)]));
+        buffers[static_cast<size_t>(output.buffer)], call.pool));
   }
   response = Pack(outputs);
   return CheckResponseBytes(static_cast<int64_t>(response.Length()), call);

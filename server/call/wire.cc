@@ -10,8 +10,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/status.h"
-#include "server/call/types.h"
 #include "server/call/wire_reader.h"
+#include "server/elements/types.h"
 
 namespace axis {
 namespace {

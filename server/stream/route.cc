@@ -193,6 +193,10 @@ int64_t OutputBytes(const Program& program) {
 
 RouteKind RouteOf(const Program& program) {
   if (program.passes.size() > 1) return RouteKind::kCollect;
+  // Outputs with padding may take two writes each, and have gaps.
+  for (const Program::Pass& pass : program.passes)
+    for (const Program::Write& write : pass.writes)
+      if (write.zeros.count > 0) return RouteKind::kCollect;
   const std::vector<Stretch> outputs = Stretches(program);
   if (IsIdentity(outputs)) return RouteKind::kForward;
   const bool whole =

@@ -75,8 +75,8 @@ bool IsWholeUnits(const Plan& plan) {
 
 bool IsIdentity(const std::vector<Stretch>& outputs) {
   return std::all_of(outputs.begin(), outputs.end(), [](const Stretch& o) {
-    return o.plan == nullptr ||
-           (IsSlice(*o.plan) && o.src_begin == o.dst_begin);
+    return o.plan == nullptr || (IsSlice(*o.plan, o.dst_end - o.dst_begin) &&
+                                 o.src_begin == o.dst_begin);
   });
 }
 

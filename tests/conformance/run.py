@@ -5,7 +5,7 @@ Usage: run.py AXISD
 
 Each case runs once for every type, layout and direction it lists, over a real
 connection, bytes compared bit for bit. What the native service cannot say is
-counted and named, never dropped; so is what the server does not offer yet.
+counted and named, never dropped.
 """
 
 import collections
@@ -21,7 +21,7 @@ from harness import Axisd, Refusal, outcome, pb  # noqa: E402
 
 METHODS = {"transpose": "Transpose", "shuffle_channels": "ShuffleChannels",
            "variadic_split": "VariadicSplit", "shuffle": "Shuffle"}
-VERDICTS = ("passed", "failed", "later", "not expressible")
+VERDICTS = ("passed", "failed", "not expressible")
 
 
 def request(job: jobs.Job, shape: list):
@@ -35,8 +35,6 @@ def request(job: jobs.Job, shape: list):
 def judge(job: jobs.Job, answer) -> tuple:
     """The verdict on one call, and why."""
     if isinstance(answer, Refusal):
-        if answer.code == "UNIMPLEMENTED" and answer.code not in job.accept:
-            return "later", answer.message
         if answer.code not in job.accept:
             return "failed", f"{answer.code}: {answer.message}"
         if answer.code == "INVALID_ARGUMENT" and not any(answer.fields):
@@ -81,7 +79,7 @@ def run(case: dict, stub) -> tuple:
     except AssertionError as why:
         found["failed"].append(str(why))
     # A layout without a name here is one tag of a case; the others count.
-    for verdict in ("failed", "later", "passed", "not expressible"):
+    for verdict in ("failed", "passed", "not expressible"):
         if found[verdict]:
             return verdict, found, calls
     found["failed"].append("the case asks for nothing")
@@ -93,7 +91,7 @@ def main() -> int:
         sys.exit(__doc__)
     cases = json.loads((HERE / "cases.json").read_text())["cases"]
     table = collections.defaultdict(collections.Counter)
-    named = {"later": [], "not expressible": []}
+    unsaid = []
     with Axisd(sys.argv[1]) as server:
         for case in cases:
             verdict, found, calls = run(case, server.stub)
@@ -101,14 +99,11 @@ def main() -> int:
             table[case["op"]]["calls"] += calls
             for why in found["failed"]:
                 print(f"FAILED {case['id']}: {why}", flush=True)
-            for kind, lines in named.items():
-                if found[kind]:
-                    lines.append((case["id"], found[kind][0]))
-    for kind, lines in named.items():
-        if lines:
-            print(f"\n{kind.capitalize()}:")
-        for name, why in lines:
-            print(f"  {name}: {why}")
+            if found["not expressible"]:
+                unsaid.append((case["id"], found["not expressible"][0]))
+    print("\nNot expressible:")
+    for name, why in unsaid:
+        print(f"  {name}: {why}")
     print(f"\n{'operation':<20}" + "".join(f"{v:>17}" for v in VERDICTS) +
           f"{'calls':>8}")
     for op, row in table.items():

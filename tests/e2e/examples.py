@@ -36,6 +36,13 @@ def floats(shape: list, *numbers: float, data_type: str = "F32") -> dict:
             "values": {"floats": list(numbers)}}
 
 
+def data(data_type: str, shape: list, *parts: bytes,
+         layout: str = "UNSPECIFIED") -> dict:
+    return {"dataType": "DATA_TYPE_" + data_type, "shape": shape,
+            "layout": "LAYOUT_" + layout,
+            "data": base64.b64encode(b"".join(parts)).decode()}
+
+
 def piece(*numbers: int, **header) -> dict:
     return {"input": {**header, "data": base64.b64encode(
         bytes(numbers)).decode()}}
@@ -77,6 +84,31 @@ EXAMPLES = [
              "op": {}},
             {"output": {"dataType": "DATA_TYPE_STRING", "shape": [2, 2],
                         "values": {"strings": ["YQ==", "YmI=", "", "Yw=="]}}}),
+    Example("strings as data, a 4-byte length and the bytes each",
+            "VariadicSplit",
+            {"input": data("STRING", [3], b"\2\0\0\0ab", b"\0\0\0\0",
+                           b"\1\0\0\0c"),
+             "op": {"splitLengths": [2, 1]}},
+            {"outputs": [data("STRING", [2], b"\2\0\0\0ab", b"\0\0\0\0"),
+                         data("STRING", [1], b"\1\0\0\0c")]}),
+    Example("4-bit pieces that start within a byte, unused bits ignored",
+            "VariadicSplit",
+            {"input": data("U4", [5], b"\x21\x43\xf5"),
+             "op": {"splitLengths": [1, 3, 1]}},
+            {"outputs": [data("U4", [1], b"\x01"),
+                         data("U4", [3], b"\x32\x04"),
+                         data("U4", [1], b"\x05")]}),
+    Example("channels last", "ShuffleChannels",
+            {"input": data("U8", [1, 4, 2], b"\0\1\2\3\4\5\6\7", layout="NXC"),
+             "op": {"group": 2}},
+            {"output": data("U8", [1, 4, 2], b"\0\2\1\3\4\6\5\7",
+                            layout="NXC")}),
+    Example("blocks of 4 channels, padding ignored and zeroed", "Shuffle",
+            {"input": data("U8", [1, 6], b"\0\1\2\3\4\5\t\t",
+                           layout="NCX4C"),
+             "op": {"groupSize": 3}},
+            {"output": data("U8", [1, 6], b"\0\3\1\4\2\5\0\0",
+                            layout="NCX4C")}),
     Example("ShuffleChannels-1: 12 channels in 3 groups", "ShuffleChannels",
             {"input": TWELVE, "op": {"group": 3}},
             {"output": ints([1, 12], 0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11)}),

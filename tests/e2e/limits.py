@@ -19,6 +19,18 @@ def u8(count: int) -> dict:
             "data": bytes(count)}
 
 
+def stored(shape: list, layout: str, size: int,
+           data_type: str = "F32") -> dict:
+    """A tensor of `size` bytes in a layout of its own."""
+    return {"data_type": "DATA_TYPE_" + data_type, "shape": shape,
+            "layout": "LAYOUT_" + layout, "data": bytes(size)}
+
+
+def strings(count: int, data: bytes, **fields) -> dict:
+    return {"data_type": "DATA_TYPE_STRING", "shape": [count], "data": data,
+            **fields}
+
+
 def spelled(data_type: str, *shape: int, **values) -> dict:
     return {"data_type": "DATA_TYPE_" + data_type, "shape": shape,
             "values": values}
@@ -49,6 +61,36 @@ WRONG = [
     ("Transpose", f32(MAX, MAX, 0), {}, "input.shape"),
     ("Transpose", f32(2**60), {}, "input.data"),
     ("Transpose", f32(*[1] * 33), {}, "input.shape"),
+    # Layouts: rank 2 or more, whole bytes, data; and padding counts.
+    ("Transpose", stored([], "NXC", 4), {}, "input.layout"),
+    ("Transpose", stored([2], "NXC", 8), {}, "input.layout"),
+    ("Transpose", stored([4], "NCX4C", 16), {}, "input.layout"),
+    ("Transpose", stored([2, 2], "NXC", 2, "U4"), {}, "input.layout"),
+    ("Transpose", stored([1, 8], "NCX8C", 3, "U3"), {}, "input.layout"),
+    ("Transpose", stored([1, 1], "NXC", 4, "STRING"), {}, "input.layout"),
+    ("Transpose", {**spelled("F32", 1, 1, floats=[1]),
+                   "layout": "LAYOUT_NXC"}, {}, "input.layout"),
+    ("Transpose", stored([1, 12, 2], "NCX16C", 96), {}, "input.data"),
+    ("Transpose", stored([1, 12, 2], "NCX16C", 129), {}, "input.data"),
+    ("Transpose", stored([1, 12, 2], "NXC", 128), {}, "input.data"),
+    ("Transpose", stored([1, 9, 1], "NCX8C", 36), {}, "input.data"),
+    ("Transpose", stored([2**59, 1], "NCX16C", 0), {}, "input.shape"),
+    ("Transpose", stored([2**56, 1], "NCX16C", 0), {}, "input.data"),
+    ("Transpose", stored([0, 1, 2**58], "NCX16C", 0), {}, "input.shape"),
+    ("Transpose", stored([1, MAX], "NCX4C", 0, "U8"), {}, "input.shape"),
+    # Strings: so many, each a length and the bytes, and nothing after.
+    ("Transpose", strings(1, b""), {}, "input.data"),
+    ("Transpose", strings(1, b"\0\0\0"), {}, "input.data"),
+    ("Transpose", strings(2, b"\4\0\0\0abcd"), {}, "input.data"),
+    ("Transpose", strings(2, b"\1\0\0\0a\0\0\0"), {}, "input.data"),
+    ("Transpose", strings(1, b"\2\0\0\0a"), {}, "input.data"),
+    ("Transpose", strings(1, b"\xff\xff\xff\xffa"), {}, "input.data"),
+    ("Transpose", strings(1, b"\1\0\0\0ab"), {}, "input.data"),
+    ("Transpose", strings(0, b"\0"), {}, "input.data"),
+    ("Transpose", strings(MAX // 4, bytes(64)), {}, "input.data"),
+    ("Transpose", strings(2**61, bytes(64)), {}, "input.shape"),
+    ("Transpose", spelled("STRING", 2, strings=[b"a"]), {}, "input.values"),
+    ("Transpose", spelled("STRING", 1, uints=[1]), {}, "input.values"),
     # Spelled elements.
     ("Transpose", spelled("F32", 2, floats=[1]), {}, "input.values"),
     ("Transpose", spelled("F32", 2, floats=[1, 2, 3]), {}, "input.values"),
@@ -138,6 +180,16 @@ RIGHT = [
     ("Transpose", {"data_type": "DATA_TYPE_F32", "shape": [0, 2]}, {}),
     ("Transpose", spelled("I8", 2, ints=[-128, 127]), {}),
     ("Transpose", spelled("F32", 1, floats=[0.1]), {}),
+    ("Transpose", stored([1, 12, 2], "NCX16C", 128), {}),
+    ("Transpose", stored([1, 1], "NXC", 4), {}),
+    ("Transpose", stored([2, 0, 3], "NCX8C", 0), {}),
+    ("Transpose", stored([0, 2**57, 1], "NCX16C", 0), {"order": [2, 0, 1]}),
+    ("Transpose", stored([0, 2**60, 1], "NCX16C", 0), {"order": [0, 2, 1]}),
+    ("VariadicSplit", stored([1, 20], "NCX8C", 96),
+     {"axis": 1, "split_lengths": [9, -1]}),
+    ("Transpose", strings(0, b""), {}),
+    ("Transpose", strings(3, bytes(12)), {}),
+    ("ShuffleChannels", strings(4, bytes(16)), {"axis": 0, "group": 2}),
     ("ShuffleChannels", f32(3, 0), {"group": 7}),
     ("ShuffleChannels", X, {"axis": -3, "group": 2}),
     ("VariadicSplit", f32(0), {"split_lengths": [0, 0, -1]}),

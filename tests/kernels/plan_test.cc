@@ -18,29 +18,35 @@ View Transposed(const View& view, std::vector<int64_t> order) {
   return Permute(view, order);
 }
 
+// IsSlice() for a destination that holds what the plan writes and no more.
+bool IsDenseSlice(const Plan& plan) {
+  return IsSlice(plan,
+                 PackedBytes(BitsOf(plan) / plan.item_bits, plan.item_bits));
+}
+
 TEST(Plan, IdentityIsOneRun) {
   const Plan plan = CompilePlan(DenseOf({8, 3, 224, 224}), 32);
   EXPECT_TRUE(plan.loops.empty());
   EXPECT_EQ(plan.run, 8 * 3 * 224 * 224 * 32);
-  EXPECT_TRUE(IsSlice(plan));
+  EXPECT_TRUE(IsDenseSlice(plan));
 }
 
 TEST(Plan, OuterSplitIsASlice) {
   const View piece = *Slice(DenseOf({8, 3, 5}), 0, 2, 4);
   const Plan plan = CompilePlan(piece, 32);
-  EXPECT_TRUE(IsSlice(plan));
+  EXPECT_TRUE(IsDenseSlice(plan));
   EXPECT_EQ(plan.src_offset, 2 * 3 * 5 * 32);
   EXPECT_EQ(plan.run, 4 * 3 * 5 * 32);
 }
 
 TEST(Plan, NarrowElementsAreASliceOnlyInWholeUnits) {
-  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 1, 8), 4)));
-  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 3), 4)));
-  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 4), 4)));
+  EXPECT_FALSE(IsDenseSlice(CompilePlan(*Slice(DenseOf({9}), 0, 1, 8), 4)));
+  EXPECT_FALSE(IsDenseSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 3), 4)));
+  EXPECT_TRUE(IsDenseSlice(CompilePlan(*Slice(DenseOf({9}), 0, 2, 4), 4)));
   // 8 elements of 3 bits are one unit; 4 of them are no whole bytes.
-  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({24}), 0, 8, 8), 3)));
-  EXPECT_FALSE(IsSlice(CompilePlan(*Slice(DenseOf({24}), 0, 4, 8), 3)));
-  EXPECT_TRUE(IsSlice(CompilePlan(*Slice(DenseOf({8}), 0, 4, 4), 6)));
+  EXPECT_TRUE(IsDenseSlice(CompilePlan(*Slice(DenseOf({24}), 0, 8, 8), 3)));
+  EXPECT_FALSE(IsDenseSlice(CompilePlan(*Slice(DenseOf({24}), 0, 4, 8), 3)));
+  EXPECT_TRUE(IsDenseSlice(CompilePlan(*Slice(DenseOf({8}), 0, 4, 4), 6)));
 }
 
 TEST(Plan, ChannelsLastHasThreeLoopsAndExtentsOfOneNone) {
@@ -48,7 +54,8 @@ TEST(Plan, ChannelsLastHasThreeLoopsAndExtentsOfOneNone) {
       CompilePlan(Transposed(DenseOf({8, 3, 224, 224}), {0, 2, 3, 1}), 32);
   ASSERT_EQ(plan.loops.size(), 3u);  // N, HW, C
   EXPECT_EQ(plan.loops[1], (Loop{224 * 224, 32, 3 * 32}));
-  EXPECT_TRUE(IsSlice(CompilePlan(Transposed(DenseOf({1, 33}), {1, 0}), 32)));
+  EXPECT_TRUE(
+      IsDenseSlice(CompilePlan(Transposed(DenseOf({1, 33}), {1, 0}), 32)));
   EXPECT_EQ(CompilePlan(Transposed(DenseOf({2, 1, 3, 1}), {3, 2, 1, 0}), 8),
             CompilePlan(Transposed(DenseOf({2, 3}), {1, 0}), 8));
 }
@@ -57,7 +64,35 @@ TEST(Plan, OfAnEmptyViewCopiesNothing) {
   const Plan plan = CompilePlan(DenseOf({4, 0, 5}), 32);
   EXPECT_EQ(plan.run, 0);
   EXPECT_EQ(BitsOf(plan), 0);
-  EXPECT_TRUE(IsSlice(plan));
+  EXPECT_TRUE(IsDenseSlice(plan));
+}
+
+TEST(Plan, PartOfADestinationIsNoSlice) {
+  const Plan plan = CompilePlan(DenseOf({1, 3, 1}), 32);
+  EXPECT_TRUE(IsSlice(plan, 12));
+  EXPECT_FALSE(IsSlice(plan, 16));
+}
+
+TEST(Plan, StoredBytesCountPadding) {
+  auto bytes = [](std::vector<int64_t> shape, int64_t block, int64_t bits) {
+    return StoredBytes(shape, {block}, bits).value_or(-1);
+  };
+  EXPECT_EQ(bytes({}, 1, 16), 2);
+  EXPECT_EQ(bytes({9}, 1, 3), 6);
+  EXPECT_EQ(bytes({2, 12, 5}, 1, 32), 480);
+  EXPECT_EQ(bytes({2, 12, 5}, 0, 32), 480);
+  EXPECT_EQ(bytes({2, 12, 5}, 4, 32), 480);
+  EXPECT_EQ(bytes({2, 12, 5}, 16, 32), 640);
+  EXPECT_EQ(bytes({2, 17, 5}, 16, 8), 320);
+  EXPECT_EQ(bytes({0, 17, 5}, 16, 8), 0);
+  EXPECT_EQ(bytes({2, 0, 5}, 16, 8), 0);
+  constexpr int64_t kMax = INT64_MAX;
+  EXPECT_EQ(bytes({1, kMax}, 1, 8), kMax);
+  EXPECT_EQ(bytes({1, kMax}, 16, 8), -1);
+  EXPECT_EQ(bytes({kMax / 16, 1}, 16, 8), kMax / 16 * 16);
+  EXPECT_EQ(bytes({kMax / 8, 1}, 16, 8), -1);
+  EXPECT_EQ(bytes({0, kMax / 8, 1}, 16, 16), 0);
+  EXPECT_EQ(bytes({0, 1, kMax / 8}, 16, 8), -1);
 }
 
 TEST(Plan, PackedBytesFillsUpTheLastUnit) {

@@ -1,6 +1,6 @@
 // Claims of kernels/program.h: random chains of ops against the oracle, element
-// by element and at every width; how many passes a chain takes; what it says of
-// a chain that is wrong.
+// by element, at every width and in every layout; how many passes a chain
+// takes; what it says of a chain that is wrong.
 #include "kernels/program.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "kernels/copy.h"
+#include "tests/kernels/random_copy.h"
 #include "tests/reference.h"
 
 namespace axis {
@@ -21,37 +22,75 @@ std::string OpName(size_t k) { return "ops[" + std::to_string(k) + "]"; }
 
 using Bytes = std::vector<std::byte>;
 
-// Element i of a test tensor: its low bits tell it from its neighbours.
-void PutItem(int64_t value, int64_t width, std::byte* at) {
-  std::memset(at, 0, static_cast<size_t>(width));
-  std::memcpy(at, &value, static_cast<size_t>(std::min<int64_t>(width, 8)));
-  if (width == 16) std::memcpy(at + 8, &value, 8);
+// Element i of a test tensor: bits that tell it from others at any width.
+uint64_t BitsOfItem(int64_t value, int part) {
+  uint64_t x = static_cast<uint64_t>(value) * 2 + static_cast<uint64_t>(part);
+  x = (x ^ x >> 31) * 0x9E3779B97F4A7C15;
+  return x ^ x >> 29;
 }
 
-Bytes Pack(const reference::Array& array, int64_t width) {
-  Bytes bytes(array.items.size() * static_cast<size_t>(width));
-  for (size_t i = 0; i < array.items.size(); ++i)
-    PutItem(array.items[i], width, &bytes[i * static_cast<size_t>(width)]);
+// What a buffer has to hold: `array` with its channels in blocks of `b`.
+Bytes Pack(const reference::Array& array, int64_t bits, int64_t b,
+           std::byte padding) {
+  if (bits < 8) {
+    Bytes bytes(static_cast<size_t>(
+        PackedBytes(static_cast<int64_t>(array.items.size()), bits)));
+    for (size_t i = 0; i < array.items.size(); ++i)
+      testing::NarrowElement(bits, static_cast<int64_t>(i))
+          .Put(bytes.data(),
+               static_cast<unsigned>(BitsOfItem(array.items[i], 0) &
+                                     ((1u << bits) - 1)));
+    return bytes;
+  }
+  const size_t width = static_cast<size_t>(bits / 8);
+  const size_t items =
+      b == 1 ? array.items.size()
+             : static_cast<size_t>(reference::StoredItems(array.shape, b));
+  Bytes bytes(items * width, padding);
+  size_t i = 0;
+  reference::ForEach(array.shape, [&](const std::vector<int64_t>& index) {
+    const size_t at =
+        b == 1
+            ? i
+            : static_cast<size_t>(reference::StoredAt(array.shape, index, b));
+    for (size_t part = 0; part * 8 < width; ++part) {
+      const uint64_t x = BitsOfItem(array.items[i], static_cast<int>(part));
+      std::memcpy(&bytes[at * width + part * 8], &x,
+                  std::min<size_t>(width, 8));
+    }
+    ++i;
+  });
   return bytes;
 }
 
-// Runs `program` as the server does, on inputs of `width` bytes an element.
+constexpr std::byte kJunk{0xA5};  // nobody may read or keep it
+
+// Runs `program` as the server does, on inputs in blocks of `b` channels.
 std::vector<Bytes> RunProgram(const Program& program,
                               const std::vector<reference::Array>& inputs,
-                              int64_t width) {
+                              const std::vector<InputSpec>& specs) {
   std::vector<Bytes> buffers;
   for (int64_t n : program.buffer_bytes)
-    buffers.emplace_back(static_cast<size_t>(n));
+    buffers.emplace_back(static_cast<size_t>(n), kJunk);
   for (size_t i = 0; i < inputs.size(); ++i)
-    buffers[i] = Pack(inputs[i], width);
+    buffers[i] =
+        Pack(inputs[i], specs[i].item_bits, specs[i].layout.block, kJunk);
   for (const Program::Pass& pass : program.passes) {
+    const Bytes& src = buffers[static_cast<size_t>(pass.src)];
     std::vector<Target> targets;
-    for (const Program::Write& write : pass.writes)
-      targets.push_back(
-          {&write.plan, buffers[static_cast<size_t>(write.buffer)].data()});
-    const std::span<const std::byte> src =
-        buffers[static_cast<size_t>(pass.src)];
-    EXPECT_EQ(Copy({&src, 1}, targets), 0);
+    for (const Program::Write& write : pass.writes) {
+      Bytes& dst = buffers[static_cast<size_t>(write.buffer)];
+      Zero(write.zeros, dst.data());
+      if (IsSlice(write.plan, static_cast<int64_t>(dst.size()))) {
+        const int64_t begin = write.plan.src_offset / 8;
+        dst.assign(src.begin() + begin,
+                   src.begin() + begin + static_cast<int64_t>(dst.size()));
+      } else {
+        targets.push_back({&write.plan, dst.data()});
+      }
+    }
+    const std::span<const std::byte> from = src;
+    EXPECT_EQ(Copy({&from, 1}, targets), 0);
     // Nobody may need a dead buffer.
     for (int b : pass.dead)
       for (std::byte& x : buffers[static_cast<size_t>(b)]) x = std::byte{0xEE};
@@ -71,6 +110,10 @@ class Random {
   std::vector<int64_t> PickShape() {
     std::vector<int64_t> shape(static_cast<size_t>(Pick(0, 5)));
     for (int64_t& e : shape) e = Pick(0, 20) == 0 ? Pick(0, 1) : Pick(1, 6);
+    // Now and then enough channels for several blocks, or enough of all for
+    // several workers.
+    if (shape.size() > 1 && Pick(0, 3) == 0) shape[1] = Pick(1, 48);
+    if (shape.size() == 3 && Pick(0, 400) == 0) shape = {2, 40, Pick(1, 9999)};
     return shape;
   }
   // An op for a tensor of `shape`; with `one` it makes one output.
@@ -116,15 +159,20 @@ TEST(Program, RandomChainsAgreeWithTheOracle) {
   std::printf("chains: %d, seed: %llu (AXIS_CHAINS, AXIS_SEED)\n", chains,
               static_cast<unsigned long long>(seed));
   Random random(seed);
-  int64_t passes = 0, outputs = 0;
+  int64_t passes = 0, outputs = 0, stored = 0, narrow = 0;
   for (int trial = 0; trial < chains; ++trial) {
     std::vector<reference::Array> inputs, expected;
     std::vector<InputSpec> specs;
-    const int64_t width = int64_t{1} << random.Pick(0, 4);
+    constexpr int64_t kBits[] = {8, 16, 32, 64, 128, 1, 2, 3, 4, 6};
     for (int64_t n = random.Pick(1, 2); n > 0; --n) {
       inputs.push_back(reference::Iota(random.PickShape()));
       const auto& shape = inputs.back().shape;
-      specs.push_back({{shape.begin(), shape.end()}, width * 8});
+      specs.push_back({{shape.begin(), shape.end()}, kBits[random.Pick(0, 9)]});
+      constexpr int64_t kBlocks[] = {1, 0, 4, 8, 16, 3};
+      if (shape.size() >= 2 && specs.back().item_bits >= 8)
+        specs.back().layout.block = kBlocks[random.Pick(0, 5)];
+      stored += specs.back().layout != kRowMajor;
+      narrow += specs.back().item_bits < 8;
     }
     expected = inputs;
     std::vector<Op> ops;
@@ -143,25 +191,32 @@ TEST(Program, RandomChainsAgreeWithTheOracle) {
     ASSERT_TRUE(program.ok()) << program.status() << " in chain " << trial;
     passes += static_cast<int64_t>(program->passes.size());
     outputs += static_cast<int64_t>(program->outputs.size());
-    const std::vector<Bytes> got = RunProgram(*program, inputs, width);
+    const std::vector<Bytes> got = RunProgram(*program, inputs, specs);
     ASSERT_EQ(got.size(), expected.size()) << "chain " << trial;
     for (size_t i = 0; i < got.size(); ++i) {
       const Shape& shape = program->outputs[i].shape;
       ASSERT_EQ(std::vector<int64_t>(shape.begin(), shape.end()),
                 expected[i].shape)
           << "chain " << trial;
-      ASSERT_EQ(got[i], Pack(expected[i], width)) << "chain " << trial;
+      const InputSpec& spec =
+          specs[static_cast<size_t>(program->outputs[i].input)];
+      ASSERT_EQ(got[i], Pack(expected[i], spec.item_bits, spec.layout.block,
+                             std::byte{0}))
+          << "chain " << trial << ", blocks of " << spec.layout.block << ", "
+          << spec.item_bits << " bits";
     }
   }
   std::printf(
       "summary: %d random chains agree with the oracle: %lld outputs "
-      "in %lld passes\n",
-      chains, static_cast<long long>(outputs), static_cast<long long>(passes));
+      "in %lld passes; inputs of less than a byte %lld, in layouts other "
+      "than row-major %lld\n",
+      chains, static_cast<long long>(outputs), static_cast<long long>(passes),
+      static_cast<long long>(narrow), static_cast<long long>(stored));
 }
 
-absl::StatusOr<Program> Compile(std::vector<int64_t> shape,
-                                std::vector<Op> ops) {
-  const InputSpec spec{{shape.begin(), shape.end()}, 32};
+absl::StatusOr<Program> Compile(std::vector<int64_t> shape, std::vector<Op> ops,
+                                Layout layout = kRowMajor) {
+  const InputSpec spec{{shape.begin(), shape.end()}, 32, layout};
   return CompileProgram({&spec, 1}, ops, OpName);
 }
 
@@ -182,7 +237,7 @@ TEST(Program, ASplitReadsItsSourceInOnePass) {
 TEST(Program, WhatCancelsOutIsASlice) {
   const Program program =
       *Compile({2, 12}, {Shuffle{1, 3}, Shuffle{1, 3, true}});
-  EXPECT_TRUE(IsSlice(program.passes[0].writes[0].plan));
+  EXPECT_TRUE(IsSlice(program.passes[0].writes[0].plan, 2 * 12 * 4));
   EXPECT_EQ(program.peak_bytes, 0);
 }
 
@@ -206,6 +261,63 @@ TEST(Program, PeakCountsWhatLivesAtATime) {
   const Program program = *Compile({12}, ops);
   EXPECT_GT(program.passes.size(), 4u);
   EXPECT_EQ(program.peak_bytes, 2 * 12 * 4);
+}
+
+TEST(Program, AChainOnChannelsLastOrOnFullBlocksIsOneCopy) {
+  const std::vector<Op> chain = {Transpose{{0, 1, 3, 2}}, ShuffleChannels{1, 4},
+                                 Shuffle{2, 7}};
+  for (const int64_t block : {1, 0, 4, 8, 16}) {
+    const Program program = *Compile({2, 64, 14, 14}, chain, {block});
+    EXPECT_EQ(program.passes.size(), 1u) << block;
+    EXPECT_EQ(program.buffer_bytes.size(), 2u) << block;
+  }
+}
+
+TEST(Program, AnOutputInBlocksIsPaddedAndCountsItsPadding) {
+  const Program program =
+      *Compile({1, 16, 3, 5}, {Transpose{{0, 2, 1, 3}}}, {16});
+  EXPECT_EQ(program.buffer_bytes[1], 16 * 16 * 5 * 4);
+  EXPECT_EQ(program.peak_bytes, 16 * 16 * 5 * 4);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.bytes, 16 * 16 * 5 * 4);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.count, 1);
+  EXPECT_EQ(Compile({1, 16, 3}, {}, {16})->passes[0].writes[0].zeros.count, 0);
+}
+
+TEST(Program, WhatHasPaddingIsNoSlice) {
+  auto is_slice = [](std::vector<int64_t> shape) {
+    const Program program = *Compile(shape, {}, {4});
+    bool all = true;
+    for (const Program::Write& write : program.passes.back().writes)
+      all &= IsSlice(write.plan,
+                     program.buffer_bytes[static_cast<size_t>(write.buffer)]);
+    return all;
+  };
+  EXPECT_TRUE(is_slice({2, 8, 3}));
+  EXPECT_FALSE(is_slice({2, 3, 3}));
+  // One run of its 4 full channels, but not the whole of it.
+  EXPECT_FALSE(is_slice({1, 5, 1}));
+}
+
+TEST(Program, TwoPartsFillOneBufferThatCountsOnce) {
+  const Program program = *Compile({1, 24, 5}, {Shuffle{2, 1}}, {16});
+  ASSERT_EQ(program.passes.size(), 2u);
+  EXPECT_EQ(program.passes[0].writes.size(), 2u);
+  EXPECT_EQ(program.passes[0].writes[0].zeros.count, 0);
+  ASSERT_EQ(program.passes[1].writes.size(), 2u);
+  EXPECT_EQ(program.passes[1].writes[0].zeros.offset, 16 * 20);
+  EXPECT_EQ(program.passes[1].writes[0].zeros.bytes, 16 * 20);
+  EXPECT_EQ(program.passes[1].writes[1].zeros.count, 0);
+  EXPECT_EQ(program.buffer_bytes,
+            (std::vector<int64_t>{32 * 20, 24 * 20, 32 * 20}));
+  EXPECT_EQ(program.peak_bytes, 24 * 20 + 32 * 20);
+}
+
+TEST(Program, WhatNoMachineHoldsIsRefused) {
+  EXPECT_EQ(Compile({int64_t{1} << 53, 16, 1}, {Transpose{{0, 2, 1}}}, {16})
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Compile({0, 1 << 30, 1 << 30}, {Transpose{}}, {16}).ok());
 }
 
 TEST(Program, NamesTheGuiltyField) {

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "tests/reference.h"
+
 namespace axis {
 namespace {
 
@@ -29,6 +31,29 @@ TEST(View, DenseNamesTheElementsInOrder) {
             (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(ElementsOf(DenseOf({})), std::vector<int64_t>{0});
   EXPECT_TRUE(ElementsOf(DenseOf({2, 0, 3})).empty());
+}
+
+TEST(View, StoredNamesEveryElementWhereOneDnnHasIt) {
+  for (const int64_t channels : {1, 3, 4, 8, 12, 16, 21})
+    for (const int64_t block : {0, 4, 8, 16}) {
+      const std::vector<int64_t> shape = {2, channels, 3, 2};
+      const auto parts = Stored(shape, {block});
+      EXPECT_EQ(parts.size(),
+                block != 0 && channels > block && channels % block ? 2u : 1u);
+      int64_t begin = 0;
+      for (const View& part : parts) {
+        const Shape extents = ShapeOf(part);
+        std::vector<int64_t> expected;
+        reference::ForEach({extents.begin(), extents.end()}, [&](auto index) {
+          index[1] += begin;
+          expected.push_back(reference::StoredAt(shape, index, block));
+        });
+        EXPECT_EQ(ElementsOf(part), expected) << channels << " by " << block;
+        begin += extents[1];
+      }
+      EXPECT_EQ(begin, channels);
+    }
+  EXPECT_EQ(Stored(Shape{5}, kRowMajor)[0], DenseOf({5}));
 }
 
 TEST(View, SizeOfAnEmptyTensorIsZeroWhateverItsOtherExtents) {

@@ -183,6 +183,19 @@ TEST_F(SmallService, AMessageOverTheLimitIsRefusedWithoutARetry) {
   EXPECT_FALSE(HasRetryInfo(status));
 }
 
+TEST_F(SmallService, PaddingOfTheOutputsCounts) {
+  pb::TransposeRequest q;
+  pb::TransposeResponse r;
+  grpc::ClientContext c;
+  Fill(q.mutable_input(), {1, 16, 512});
+  q.mutable_input()->set_layout(pb::LAYOUT_NCX16C);
+  for (const int64_t axis : {1, 0, 2}) q.mutable_op()->add_order(axis);
+  const grpc::Status status = stub_->Transpose(&c, q, &r);  // 128 KiB
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("--max_message_bytes=65536"),
+            std::string::npos);
+}
+
 TEST_F(SmallService, ACallThatNeedsMoreThanTheServerHoldsIsRefused) {
   pb::TransposeRequest q;
   pb::TransposeResponse r;

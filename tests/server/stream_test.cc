@@ -14,7 +14,7 @@
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "kernels/plan.h"
-#include "server/call/types.h"
+#include "server/elements/types.h"
 #include "server/server.h"
 #include "tests/server/random_chain.h"
 

@@ -1,5 +1,5 @@
-// How wide types are, and which shapes are refused.
-#include "server/call/types.h"
+// How wide types are, what layouts add, and which shapes are refused.
+#include "server/elements/types.h"
 
 #include <gtest/gtest.h>
 
@@ -46,6 +46,16 @@ TEST(TypesTest, PacksUnits) {
   EXPECT_EQ(BytesOf(pb::DATA_TYPE_F64, {7, 0}), 0);
   EXPECT_EQ(SizeOf(pb::DATA_TYPE_U3, {3, 3})->elements, 9);
   EXPECT_EQ(SizeOf(pb::DATA_TYPE_U3, {3, 0})->elements, 0);
+}
+
+TEST(TypesTest, LayoutsCountTheirPadding) {
+  const std::vector<int64_t> shape = {2, 12, 5};
+  EXPECT_EQ(SizeOf(pb::DATA_TYPE_F32, shape, kChannelsLast)->bytes, 480);
+  EXPECT_EQ(SizeOf(pb::DATA_TYPE_F32, shape, {16})->bytes, 640);
+  EXPECT_EQ(SizeOf(pb::DATA_TYPE_F32, shape, {16})->elements, 120);
+  const std::vector<int64_t> large = {kMax / 16, 1};
+  EXPECT_TRUE(SizeOf(pb::DATA_TYPE_U8, large, {16}).ok());
+  EXPECT_EQ(FieldOf(SizeOf(pb::DATA_TYPE_U16, large, {16}).status()), "shape");
 }
 
 TEST(TypesTest, RefusesWhatDoesNotFit63Bits) {

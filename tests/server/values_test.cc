@@ -1,6 +1,6 @@
 // Elements spelled for people: every type, every code of the narrow ones, and
 // what does not fit.
-#include "server/call/values.h"
+#include "server/elements/values.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 
 #include "axis/v1/tensor.pb.h"
 #include "kernels/status.h"
-#include "server/call/types.h"
+#include "server/elements/types.h"
 
 namespace axis {
 namespace {

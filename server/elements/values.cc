@@ -1,4 +1,4 @@
-#include "server/call/values.h"
+#include "server/elements/values.h"
 
 #include <google/protobuf/repeated_field.h>
 
@@ -11,7 +11,7 @@
 #include "absl/strings/str_format.h"
 #include "kernels/plan.h"
 #include "kernels/status.h"
-#include "server/call/types.h"
+#include "server/elements/types.h"
 
 namespace axis {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "axis/v1/tensor.pb.h"
+#include "kernels/view.h"
 
 namespace axis {
 
@@ -27,15 +28,18 @@ std::string NameOf(pb::DataType type);
 // The size of a tensor.
 struct TensorSize {
   int64_t elements;  // 1 for the shape [], and 0 if an extent is
-  int64_t bytes;     // packed, row-major; STRING: of the lengths alone
+  int64_t bytes;     // stored with its layout; STRING: of the lengths alone
 };
 
 // Errors: "data_type"  is unset or not a type
 //         "shape[i]"   is negative
 //         "shape"      has more than kMaxRank extents; or the product of the
 //                      non-zero ones, or its bytes, do not fit 63 bits
+// REQUIRES: layout == kRowMajor if the rank is below 2, or `type` not of whole
+// bytes.
 absl::StatusOr<TensorSize> SizeOf(pb::DataType type,
-                                  absl::Span<const int64_t> shape);
+                                  absl::Span<const int64_t> shape,
+                                  Layout layout = kRowMajor);
 
 // The bits that stand for `value` in a float type, or in one part of a complex
 // one. F32 rounds to nearest. A NaN gives any NaN of the type. nullopt if F32

@@ -1,4 +1,4 @@
-#include "server/call/types.h"
+#include "server/elements/types.h"
 
 #include <algorithm>
 #include <array>
@@ -226,34 +226,32 @@ double DecodeFloat(pb::DataType type, uint64_t code) {
 }
 
 absl::StatusOr<TensorSize> SizeOf(pb::DataType type,
-                                  absl::Span<const int64_t> shape) {
+                                  absl::Span<const int64_t> shape,
+                                  Layout layout) {
   AXIS_RETURN_IF_ERROR(CheckType(type));
   if (shape.size() > kMaxRank) {
     return FieldError("shape", absl::StrCat("must have at most ", kMaxRank,
                                             " extents, has ", shape.size()));
   }
-  const int bits = type == pb::DATA_TYPE_STRING ? 32 : BitsOf(type);
-  // Of elements narrower than a byte there may be more than bytes.
-  const int64_t width = std::max(bits / 8, 1);
-  // Zeros are left out, so that where one stands does not decide whether a
-  // shape is too large.
-  int64_t bytes = width;
-  bool empty = false;
   for (size_t i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0) {
       return FieldError(absl::StrCat("shape[", i, "]"),
                         absl::StrCat("must be at least 0, is ", shape[i]));
     }
-    if (shape[i] == 0) {
-      empty = true;
-    } else if (__builtin_mul_overflow(bytes, shape[i], &bytes)) {
-      return FieldError("shape",
-                        "must keep the product of the non-zero "
-                        "extents, and its bytes, below 2^63");
-    }
   }
-  const int64_t elements = empty ? 0 : bytes / width;
-  return TensorSize{elements, PackedBytes(elements, bits)};
+  const std::optional<int64_t> bytes =
+      StoredBytes({shape.data(), shape.size()}, layout,
+                  type == pb::DATA_TYPE_STRING ? 32 : BitsOf(type));
+  if (!bytes) {
+    return FieldError("shape",
+                      "must keep the product of the non-zero "
+                      "extents, and its bytes, below 2^63");
+  }
+  // 0 wherever a zero stands, before the product can leave 63 bits.
+  int64_t elements = 1;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) elements = 0;
+  for (const int64_t extent : shape) elements *= extent;
+  return TensorSize{elements, *bytes};
 }
 
 }  // namespace axis
