@@ -73,10 +73,10 @@ inline constexpr int64_t kWholeBlock = std::numeric_limits<int64_t>::max();
 
 class Prefetcher {
  public:
-  explicit Prefetcher(const Block& block)
-      : block_(block), bytes_(block.num_b * block.item) {}
+  explicit Prefetcher(const Block& block) : block_(block) {}
 
   void Prefetch(int64_t lines) {
+    const int64_t bytes = block_.num_b * block_.item;
     while (lines > 0 && t_ < block_.batch.extent) {
       const uint8_t* at =
           block_.src + t_ * block_.batch.src_stride + block_.rows[a_] + offset_;
@@ -86,7 +86,7 @@ class Prefetcher {
         hwy::Prefetch(at);
         --lines;
       }
-      if ((offset_ += kLineBytes) < bytes_) continue;
+      if ((offset_ += kLineBytes) < bytes) continue;
       offset_ = 0;
       if (++a_ < block_.num_a) continue;
       a_ = 0;
@@ -96,7 +96,6 @@ class Prefetcher {
 
  private:
   const Block& block_;
-  const int64_t bytes_;
   const uint8_t* last_ = nullptr;
   int64_t t_ = 0, a_ = 0, offset_ = 0;
 };

@@ -17,8 +17,7 @@
 namespace axis {
 namespace {
 
-// What a message counts for where bytes are limited: small ones cost more than
-// they hold.
+// Where bytes are limited, small messages count for more than they hold.
 int64_t CostOf(const grpc::ByteBuffer& message) {
   return static_cast<int64_t>(message.Length()) + (1 << 10);
 }
@@ -26,9 +25,8 @@ int64_t CostOf(const grpc::ByteBuffer& message) {
 // One stream, from before it arrives until it is gone; owns itself.
 //
 // Events come on the polling thread. They note what happened, keep a read and a
-// write under way, and see to it that somebody works. Only one thread works at
-// a time: the polling thread while there is little to do, else one of the
-// arena.
+// write under way, and see to it that somebody works: one thread at a time, the
+// polling one while there is little to do, else one of the arena.
 class StreamCall {
  public:
   StreamCall(const StreamMethod& method, const Workshop& workshop)
@@ -94,12 +92,10 @@ class StreamCall {
       if (context_.IsCancelled()) is_over_ = true;
     });
   }
-  void Finished(bool) {
-    Note([&] { is_finished_ = true; });
-  }
+  void Finished(bool) { Note([&] { is_finished_ = true; }); }
 
-  // Notes an event. Touches nothing of this call once somebody else works,
-  // unless an operation is under way: the call may be gone.
+  // Notes an event. If somebody else works and no operation is under way, the
+  // call may be gone afterwards.
   template <class F>
   void Note(F event) {
     Next next;
@@ -140,7 +136,6 @@ class StreamCall {
   void Work(bool polls) {
     for (;;) {
       Inbox inbox;
-      bool is_heavy;
       {
         const std::lock_guard lock(mutex_);
         if (!is_woken_) {
@@ -148,17 +143,14 @@ class StreamCall {
           if (!is_finished_ || !is_done_ || reading_ || writing_) return;
           break;
         }
-        is_heavy = polls && IsHeavy();
-        if (!is_heavy) {
-          is_woken_ = false;
-          inbox = {std::exchange(inbox_, {}), half_closed_, is_over_, writing_,
-                   outbox_bytes_};
-          inbox_bytes_ = 0;
+        if (polls && IsHeavy()) {
+          workshop_.arena.enqueue([this] { Work(/*polls=*/false); });
+          return;
         }
-      }
-      if (is_heavy) {
-        workshop_.arena.enqueue([this] { Work(/*polls=*/false); });
-        return;
+        is_woken_ = false;
+        inbox = {std::exchange(inbox_, {}), half_closed_, is_over_, writing_,
+                 outbox_bytes_};
+        inbox_bytes_ = 0;
       }
       Step(inbox);
     }
@@ -167,8 +159,7 @@ class StreamCall {
     metrics.CallEnds();  // last: the server may go once there is no call
   }
 
-  // Whether the next step would keep the polling thread from other calls.
-  // REQUIRES: mutex_ is held; the caller works.
+  // Whether the next step would keep other calls waiting for the polling thread.
   bool IsHeavy() const {
     return stream_ && !is_over_ && inbox_bytes_ + backlog_ > 0 &&
            !stream_->IsLight(inbox_bytes_);
@@ -245,13 +236,11 @@ class StreamCall {
   void Close(const absl::Status& status) {
     stream_.reset();
     lease_.reset();
-    std::deque<Message> unsent;
-    std::vector<Message> unread;
     {
       const std::lock_guard lock(mutex_);
       closing_ = true;
-      unsent.swap(outbox_);
-      unread.swap(inbox_);
+      outbox_.clear();
+      inbox_.clear();
     }
     report_.status = status;
     report_.duration = absl::Now() - started_;

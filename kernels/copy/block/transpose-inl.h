@@ -265,8 +265,7 @@ void Transpose(const Block& block) {
   // Worst cases last: two short sides leave nothing to a vector.
   const bool strips = block.num_a > kItems ||
                       (block.num_a == kItems && block.num_b < 2 * kItems);
-  const bool shorts =
-      kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
+  const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   if (!strips && !shorts) return MoveRows(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
