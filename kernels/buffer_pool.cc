@@ -20,7 +20,8 @@
 namespace axis {
 namespace {
 
-constexpr size_t kLeastBlock = size_t{4} << 10;
+constexpr int kLeastExponent = 12;
+constexpr size_t kLeastBlock = size_t{1} << kLeastExponent;
 constexpr size_t kHugePage = size_t{2} << 20;
 constexpr size_t kGreatestBlock = size_t{1} << 46;
 
@@ -108,9 +109,9 @@ void ReturnToPool::operator()(std::byte* data) const noexcept {
 BufferPool::~BufferPool() { Block::FreeChain(TakeOldest(0)); }
 
 size_t BufferPool::ClassOf(size_t block_bytes) {
-  const size_t power = std::bit_floor(block_bytes);
-  return static_cast<size_t>(std::countr_zero(power / kLeastBlock)) * 8 +
-         (block_bytes - power) / (power / 8);
+  const int exponent = std::countr_zero(std::bit_floor(block_bytes));
+  return static_cast<size_t>(exponent - kLeastExponent) * 8 +
+         ((block_bytes >> (exponent - 3)) & 7);
 }
 
 void BufferPool::Unlink(IdleList& list, Block* block) {
@@ -180,7 +181,7 @@ BufferPool::Block* BufferPool::TakeOldest(int64_t idle_bytes) {
           (oldest == nullptr ||
            list.back->returned_at < oldest->back->returned_at))
         oldest = &list;
-    Block* const block = oldest->back;
+    Block* const block = oldest->back;  // NOLINT: there is one, of idle_bytes_
     Unlink(*oldest, block);
     idle_bytes_ -= static_cast<int64_t>(block->bytes);
     block->older = chain;

@@ -71,7 +71,7 @@ class BufferPool : public std::enable_shared_from_this<BufferPool> {
     Block* back = nullptr;
   };
   // Up to 2^46 bytes, half of what an address space holds.
-  static constexpr size_t kClasses = (46 - 12 + 1) * 8;
+  static constexpr size_t kClasses = size_t{46 - 12 + 1} * 8;
 
   static size_t ClassOf(size_t block_bytes);
   static void Unlink(IdleList& list, Block* block);

@@ -190,8 +190,10 @@ absl::StatusOr<Program> CompileProgram(
     }
     tensors = std::move(next);
   }
-  for (Pending& tensor : tensors)
-    AXIS_RETURN_IF_ERROR(Output(spec(tensor), std::move(tensor), program));
+  for (Pending& tensor : tensors) {
+    const auto& input = spec(tensor);
+    AXIS_RETURN_IF_ERROR(Output(input, std::move(tensor), program));
+  }
   int64_t left = kMaxBytes;
   for (const int64_t bytes : program.buffer_bytes)
     if ((left -= bytes) <= 0) return TooLarge();

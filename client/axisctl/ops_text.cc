@@ -34,9 +34,9 @@ absl::StatusOr<const FieldDescriptor*> FindOp(absl::string_view name) {
 }  // namespace
 
 std::vector<std::string> OpNames() {
-  std::vector<std::string> names;
-  for (int i = 0; i < pb::Op::descriptor()->field_count(); ++i)
-    names.emplace_back(pb::Op::descriptor()->field(i)->name());
+  const google::protobuf::Descriptor& op = *pb::Op::descriptor();
+  std::vector<std::string> names(static_cast<size_t>(op.field_count()));
+  for (int i = 0; i < op.field_count(); ++i) names[i] = op.field(i)->name();
   return names;
 }
 

@@ -4,13 +4,13 @@
 
 #include <grpcpp/support/slice.h>
 
-#include "kernels/buffer_pool.h"
-
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
+
+#include "kernels/buffer_pool.h"
 
 namespace axis {
 

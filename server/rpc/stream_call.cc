@@ -92,7 +92,9 @@ class StreamCall {
       if (context_.IsCancelled()) is_over_ = true;
     });
   }
-  void Finished(bool) { Note([&] { is_finished_ = true; }); }
+  void Finished(bool) {
+    Note([&] { is_finished_ = true; });
+  }
 
   // Notes an event. If somebody else works and no operation is under way, the
   // call may be gone afterwards.
@@ -159,7 +161,8 @@ class StreamCall {
     metrics.CallEnds();  // last: the server may go once there is no call
   }
 
-  // Whether the next step would keep other calls waiting for the polling thread.
+  // Whether the next step would keep other calls waiting for the polling
+  // thread.
   bool IsHeavy() const {
     return stream_ && !is_over_ && inbox_bytes_ + backlog_ > 0 &&
            !stream_->IsLight(inbox_bytes_);
@@ -268,13 +271,11 @@ class StreamCall {
   std::mutex mutex_;  // guards these:
   bool is_working_ = false;
   bool is_woken_ = false;  // there is something to work on
-  bool reading_ = false;
-  bool writing_ = false;
+  bool reading_ = false, writing_ = false;
   bool half_closed_ = false;
   bool is_over_ = false;  // the client is gone
   bool closing_ = false;  // nothing is read or written any more
-  bool is_done_ = false;
-  bool is_finished_ = false;
+  bool is_done_ = false, is_finished_ = false;
   std::vector<Message> inbox_;
   int64_t inbox_bytes_ = 0;
   std::deque<Message> outbox_;
@@ -286,8 +287,7 @@ class StreamCall {
   CallReport report_;
   std::optional<Admission::Lease> lease_;
   std::optional<Stream> stream_;  // until the status is known
-  bool told_half_closed_ = false;
-  bool finishing_ = false;
+  bool told_half_closed_ = false, finishing_ = false;
 };
 
 }  // namespace

@@ -113,7 +113,7 @@ absl::Status Stream::Admit(RouteKind kind, int64_t& bytes) {
   return call_.lease.Take(chunks + bytes);
 }
 
-absl::Status Stream::Append(Payload data) {
+absl::Status Stream::Append(const Payload& data) {
   const int64_t size = program_.buffer_bytes[0];
   if (data.size() > size - received_)
     return FieldError("input.data",

@@ -63,7 +63,7 @@ class Stream {
  private:
   absl::Status Begin(WireTensor& tensor, const pb::StreamPipelineRequest& rest);
   absl::Status Admit(RouteKind kind, int64_t& bytes);
-  absl::Status Append(Payload data);
+  absl::Status Append(const Payload& data);
 
   const CallContext call_;
   Admission& admission_;

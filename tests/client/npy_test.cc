@@ -151,14 +151,12 @@ TEST(NpyTest, BadHeadersAreRefused) {
         "{'descr': '|u1', 'fortran_order': 0, 'shape': (2,)}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (-2,)}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), 'x': 1}",
-        "{'descr': '|u1', 'descr': '|u1', 'fortran_order': False, "
-        "'shape': (2,)}",
+        "{'descr': '|u1', 'shape': (), 'fortran_order': False, 'shape': ()}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2,)} ()",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (2 3)}",
         "{'descr': '|u1', 'fortran_order': False, 'shape': (,)}",
-        "{'descr': '|u1', 'fortran_order': False, "
-        "'shape': (99999999999999999999,)}",
+        "{'descr':'|u1','fortran_order':False,'shape':(99999999999999999999,)}",
         "{'descr': '|u1' 'fortran_order': False, 'shape': (2,)}",
         "{'descr': '|u1, 'fortran_order': False, 'shape': (2,)}"})
     EXPECT_FALSE(ReadNpy(File(literal, "ab")).ok()) << literal;

@@ -17,7 +17,7 @@
 namespace axis {
 namespace {
 
-using std::chrono_literals::operator""h;
+using namespace std::chrono_literals;
 
 constexpr int64_t kMiB = 1 << 20;
 

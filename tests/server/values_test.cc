@@ -138,6 +138,7 @@ TEST(ValuesTest, EveryCodeOfTheNarrowTypesComesBack) {
   }
 }
 
+#ifdef __FLT16_MANT_DIG__  // the clang that lints has none
 TEST(ValuesTest, Float16IsThatOfTheCompiler) {
   for (uint32_t code = 0; code < 1 << 16; ++code) {
     const uint16_t bits = static_cast<uint16_t>(code);
@@ -157,6 +158,7 @@ TEST(ValuesTest, Float16IsThatOfTheCompiler) {
         << code;
   }
 }
+#endif
 
 TEST(ValuesTest, SmallFloatsAreThoseOfTheirSpecifications) {
   // OCP OFP8, OCP MX, QLoRA.
