@@ -87,7 +87,12 @@ absl::StatusOr<Tensor> NpyTensor(const NpyHeader& header,
   if (!data_type.ok()) return data_type.status();
   Tensor tensor;
   tensor.data_type = *data_type;
-  tensor.shape = reading.shape ? *reading.shape : header.shape;
+  tensor.layout = reading.layout;
+  absl::StatusOr<std::vector<int64_t>> shape =
+      LogicalShape(reading.layout, header.shape);
+  if (reading.shape) shape = *reading.shape;
+  if (!shape.ok()) return shape.status();
+  tensor.shape = *std::move(shape);
   return tensor;
 }
 
@@ -127,16 +132,15 @@ absl::StatusOr<Tensor> ReadNpy(std::string file, const NpyReading& reading) {
 }
 
 absl::StatusOr<std::string> NpyHeaderOf(const Tensor& tensor) {
-  if (tensor.layout > pb::LAYOUT_NCX)
-    return absl::InvalidArgumentError(
-        "only row-major data can go into a .npy file");
   absl::StatusOr<int64_t> bytes = static_cast<int64_t>(tensor.data.size());
   if (tensor.data_type != pb::DATA_TYPE_STRING) bytes = DataBytes(tensor);
   if (!bytes.ok()) return bytes.status();
   const NpyType* const type = FindNpyType(tensor.data_type);
   if (type == nullptr)
     return FormatNpyHeader(FindNpyType(pb::DATA_TYPE_U8)->descr, {*bytes});
-  return FormatNpyHeader(type->descr, tensor.shape);
+  const auto stored = StoredShape(tensor.layout, tensor.shape);
+  if (!stored.ok()) return stored.status();
+  return FormatNpyHeader(type->descr, *stored);
 }
 
 }  // namespace axis

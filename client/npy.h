@@ -21,8 +21,12 @@ struct NpyReading {
   // number of bytes, and `STRING`, take 1-byte items and a `shape`.
   pb::DataType data_type = pb::DATA_TYPE_UNSPECIFIED;
 
-  // The shape, if not that of the file. The server checks that it fits.
+  // The (logical) shape, if not that of the file. The server checks that it
+  // fits.
   std::optional<std::vector<int64_t>> shape;
+
+  // In which layout the array is; a file in blocks of 4 has a last axis of 4.
+  pb::Layout layout = pb::LAYOUT_UNSPECIFIED;
 };
 
 // The tensor in a file with that header, but for its data.
@@ -34,8 +38,8 @@ absl::StatusOr<Tensor> NpyTensor(const NpyHeader& header,
 // REQUIRES: `size` bytes are a whole number of elements
 void ToLittleEndian(const NpyHeader& header, char* data, size_t size);
 
-// Reads a whole file into a row-major, little-endian tensor, whatever the
-// order and the endianness of the file.
+// Reads a whole file into a little-endian tensor, last axis fastest, whatever
+// the order and the endianness of the file.
 //
 // Errors: those of `ParseNpyHeader`; elements missing or bytes left over; a
 //     reading that does not fit.
@@ -50,8 +54,9 @@ absl::Status WrongNpySize(const NpyHeader& header, uint64_t bytes);
 // 1.0; of `STRING` tensors alone the data must be there. `BF16` and the 8-bit
 // floats are written as raw items; types of no whole number of bytes, and
 // `STRING`, as a 1-D array of bytes.
+// Other layouts than row-major are written as they lie (see `StoredShape`).
 //
-// Errors: a layout other than row-major; a shape that is none
+// Errors: a layout or a shape that is none
 absl::StatusOr<std::string> NpyHeaderOf(const Tensor& tensor);
 
 }  // namespace axis

@@ -70,6 +70,16 @@ int64_t BlockOf(pb::Layout layout) {
   }
 }
 
+bool IsRowMajor(pb::Layout layout) {
+  return layout == pb::LAYOUT_UNSPECIFIED || layout == pb::LAYOUT_NCX;
+}
+
+absl::Status NoLayout(pb::Layout layout, absl::Span<const int64_t> shape) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("layout ", static_cast<int>(layout), " is not for shape [",
+                   absl::StrJoin(shape, ", "), "]"));
+}
+
 void DropOwner(void* owner) {
   delete static_cast<std::shared_ptr<const void>*>(owner);
 }
@@ -147,24 +157,51 @@ absl::StatusOr<int64_t> ShapeBytes(absl::Span<const int64_t> shape,
   return empty ? 0 : bytes;
 }
 
+absl::StatusOr<std::vector<int64_t>> StoredShape(
+    pb::Layout layout, absl::Span<const int64_t> shape) {
+  std::vector<int64_t> stored(shape.begin(), shape.end());
+  const int64_t block = BlockOf(layout);
+  if (IsRowMajor(layout)) return stored;
+  if (block == 0 || stored.size() < 2 || stored[1] < 0)
+    return NoLayout(layout, shape);
+  const int64_t channels = stored[1];
+  if (block == 1) {
+    stored.erase(stored.begin() + 1);
+    stored.push_back(channels);
+  } else {
+    stored[1] = channels / block + (channels % block != 0);
+    stored.push_back(block);
+  }
+  return stored;
+}
+
+absl::StatusOr<std::vector<int64_t>> LogicalShape(
+    pb::Layout layout, absl::Span<const int64_t> stored) {
+  std::vector<int64_t> shape(stored.begin(), stored.end());
+  const int64_t block = BlockOf(layout);
+  if (IsRowMajor(layout)) return shape;
+  if (block == 0 || shape.size() < (block == 1 ? 2 : 3) ||
+      (block > 1 && shape.back() != block))
+    return NoLayout(layout, stored);
+  shape.pop_back();
+  if (block == 1) {
+    shape.insert(shape.begin() + 1, stored.back());
+  } else if (__builtin_mul_overflow(shape[1], block, &shape[1])) {
+    return NoLayout(layout, stored);
+  }
+  return shape;
+}
+
 absl::StatusOr<int64_t> DataBytes(const Tensor& header) {
   const int64_t bits = BitsOf(header.data_type);
-  const int64_t block = BlockOf(header.layout);
-  const bool row_major = header.layout == pb::LAYOUT_UNSPECIFIED ||
-                         header.layout == pb::LAYOUT_NCX;
-  if (bits == 0 || block == 0 ||
-      (!row_major && (bits < 8 || header.shape.size() < 2)))
+  if (bits == 0 || (bits < 8 && !IsRowMajor(header.layout)))
     return absl::InvalidArgumentError(absl::StrCat(
-        "no size follows from data type ", static_cast<int>(header.data_type),
-        " in layout ", static_cast<int>(header.layout), " and ",
-        header.shape.size(), " axes"));
+        "no size follows from ", pb::DataType_Name(header.data_type), " in ",
+        pb::Layout_Name(header.layout)));
   if (bits >= 8) {
-    std::vector<int64_t> shape = header.shape;
-    int64_t padded = 0;
-    if (block > 1 && __builtin_add_overflow(shape[1], block - 1, &padded))
-      return ShapeBytes({INT64_MAX, 2}, 1);
-    if (block > 1 && shape[1] > 0) shape[1] = padded / block * block;
-    return ShapeBytes(shape, bits / 8);
+    const auto stored = StoredShape(header.layout, header.shape);
+    if (!stored.ok()) return stored.status();
+    return ShapeBytes(*stored, bits / 8);
   }
   const absl::StatusOr<int64_t> elements = ShapeBytes(header.shape, 1);
   if (!elements.ok()) return elements;

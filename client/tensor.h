@@ -78,6 +78,17 @@ struct Tensor {
 absl::StatusOr<int64_t> ShapeBytes(absl::Span<const int64_t> shape,
                                    int64_t unit);
 
+// The shape of the array in which a tensor of `shape` lies, row-major: [N, C,
+// X] is [N, X, C] in `LAYOUT_NXC`, and [N, C/8 rounded up, X, 8] in
+// `LAYOUT_NCX8C`. Errors: a layout that is unknown or needs more axes
+absl::StatusOr<std::vector<int64_t>> StoredShape(
+    pb::Layout layout, absl::Span<const int64_t> shape);
+
+// The inverse; blocks are taken for full.
+// Errors: as above; a last axis that is not the block
+absl::StatusOr<std::vector<int64_t>> LogicalShape(
+    pb::Layout layout, absl::Span<const int64_t> stored);
+
 // The bytes of data that type, shape and layout of `header` call for.
 // Errors: those of `ShapeBytes`; a type without a fixed size (`STRING`); a type
 //     or a layout that is unset or unknown, or a layout that needs more axes

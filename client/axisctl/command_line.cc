@@ -32,6 +32,10 @@ ABSL_FLAG(std::string, tls_cert, "",
 ABSL_FLAG(std::string, tls_key, "", "a PEM file of the key of --tls_cert");
 ABSL_FLAG(std::string, dtype, "",
           "the type of the elements if not what the file says: BF16, U4, ...");
+ABSL_FLAG(
+    std::string, layout, "",
+    "how the array of the file, and those of the outputs, lie: NXC (channels "
+    "last), NCX4C, NCX8C or NCX16C (in blocks, the last axis)");
 ABSL_FLAG(std::string, shape, "",
           "the shape if not what the file says: 2,3; a scalar is ()");
 
@@ -47,17 +51,17 @@ absl::Status SetFlag(absl::string_view name, absl::string_view value) {
   return absl::InvalidArgumentError(why);
 }
 
-absl::StatusOr<pb::DataType> ParseType(absl::string_view text) {
-  pb::DataType type = pb::DATA_TYPE_UNSPECIFIED;
-  if (pb::DataType_Parse(
-          absl::StrCat("DATA_TYPE_", absl::AsciiStrToUpper(text)), &type) &&
-      type != pb::DATA_TYPE_UNSPECIFIED)
-    return type;
+// The value of an enum of the contract, named without the prefix that all have.
+absl::StatusOr<int> ParseEnum(const google::protobuf::EnumDescriptor& type,
+                              absl::string_view prefix, absl::string_view flag,
+                              absl::string_view text) {
+  const auto* const found =
+      type.FindValueByName(absl::StrCat(prefix, absl::AsciiStrToUpper(text)));
+  if (found != nullptr && found->number() != 0) return found->number();
   std::vector<std::string> names;
-  for (int i = 1; i < pb::DataType_descriptor()->value_count(); ++i)
-    names.emplace_back(absl::StripPrefix(
-        pb::DataType_descriptor()->value(i)->name(), "DATA_TYPE_"));
-  return absl::InvalidArgumentError(absl::StrCat("--dtype must be one of ",
+  for (int i = 1; i < type.value_count(); ++i)
+    names.emplace_back(absl::StripPrefix(type.value(i)->name(), prefix));
+  return absl::InvalidArgumentError(absl::StrCat(flag, " must be one of ",
                                                  absl::StrJoin(names, " "),
                                                  ", is '", text, "'"));
 }
@@ -104,9 +108,16 @@ absl::Status ReadFlags(CommandLine& result) {
     return absl::InvalidArgumentError(
         "--tls_cert and --tls_key must be given together");
   if (const std::string dtype = absl::GetFlag(FLAGS_dtype); !dtype.empty()) {
-    const absl::StatusOr<pb::DataType> type = ParseType(dtype);
+    const absl::StatusOr<int> type =
+        ParseEnum(*pb::DataType_descriptor(), "DATA_TYPE_", "--dtype", dtype);
     if (!type.ok()) return type.status();
-    result.reading.data_type = *type;
+    result.reading.data_type = static_cast<pb::DataType>(*type);
+  }
+  if (const std::string name = absl::GetFlag(FLAGS_layout); !name.empty()) {
+    const absl::StatusOr<int> layout =
+        ParseEnum(*pb::Layout_descriptor(), "LAYOUT_", "--layout", name);
+    if (!layout.ok()) return layout.status();
+    result.reading.layout = static_cast<pb::Layout>(*layout);
   }
   if (const std::string text = absl::GetFlag(FLAGS_shape); !text.empty()) {
     absl::StatusOr<std::vector<int64_t>> shape = ParseShape(text);

@@ -165,6 +165,7 @@ TEST_F(AxisctlTest, WhatTheUserGotWrongIsStatus2AndIsNamed) {
       {"--dtype=F12 transpose ''", "--dtype must be one of BOOL U8"},
       {"--dtype=UNSPECIFIED transpose ''", "--dtype must be one of"},
       {"--dtype=U4 transpose ''", "the shape given"},
+      {"--layout=NHWC transpose ''", "--layout must be one of NCX NXC NCX4C"},
       {"--shape='(2' transpose ''", "--shape must be extents"},
       {"--shape=2,-3 transpose ''", "--shape must be extents"},
       {"--tls_cert=in transpose ''", "--tls_cert and --tls_key"},

@@ -287,6 +287,49 @@ TEST(NpyTest, WhatIsWrittenIsReadBack) {
   }
 }
 
+TEST(NpyTest, OtherLayoutsAreReadAndWrittenAsTheyLie) {
+  struct Case {
+    pb::Layout layout;
+    const char* stored;
+    std::vector<int64_t> logical;
+    size_t bytes;
+  };
+  const Case cases[] = {
+      {pb::LAYOUT_NCX, "(2, 3, 4)", {2, 3, 4}, 24},
+      {pb::LAYOUT_NXC, "(2, 5, 4, 3)", {2, 3, 5, 4}, 120},
+      {pb::LAYOUT_NXC, "(2, 3)", {2, 3}, 6},
+      {pb::LAYOUT_NCX4C, "(2, 3, 5, 4)", {2, 12, 5}, 120},
+      {pb::LAYOUT_NCX16C, "(2, 1, 16)", {2, 16}, 32},
+  };
+  for (const Case& c : cases) {
+    const std::string data = Counting(c.bytes);
+    NpyReading reading;
+    reading.layout = c.layout;
+    const auto tensor = ReadNpy(File(Literal("|u1", c.stored), data), reading);
+    ASSERT_TRUE(tensor.ok()) << tensor.status();
+    EXPECT_EQ(tensor->shape, c.logical);
+    EXPECT_EQ(*DataBytes(*tensor), static_cast<int64_t>(c.bytes));
+    EXPECT_EQ(*NpyHeaderOf(*tensor),
+              *FormatNpyHeader(
+                  "|u1",
+                  ParseNpyHeader(File(Literal("|u1", c.stored), data))->shape));
+  }
+  // A block that is not full; what is no layout of the file.
+  NpyReading reading;
+  reading.layout = pb::LAYOUT_NCX8C;
+  reading.shape = {{2, 5, 3}};
+  const auto padded =
+      ReadNpy(File(Literal("|u1", "(2, 1, 3, 8)"), Counting(48)), reading);
+  ASSERT_TRUE(padded.ok());
+  EXPECT_EQ(padded->shape, *reading.shape);
+  EXPECT_EQ(ParseNpyHeader(*NpyHeaderOf(*padded))->shape,
+            (std::vector<int64_t>{2, 1, 3, 8}));
+  reading.shape.reset();
+  for (const char* stored : {"(48,)", "(6, 8)", "(2, 6, 4)"})
+    EXPECT_FALSE(
+        ReadNpy(File(Literal("|u1", stored), Counting(48)), reading).ok());
+}
+
 TEST(NpyTest, WrongTensorsAreNotWritten) {
   Tensor tensor = MakeTensor<float>({2}, {1, 2});
   EXPECT_TRUE(NpyHeaderOf(tensor).ok());
