@@ -26,9 +26,11 @@ void OnFault(int signal, siginfo_t* info, void*) {
     if (at < slot.begin || at >= slot.end) continue;
     slot.torn = true;
     const uintptr_t page = at & ~(page_bytes - 1);
+    // What lies behind is gone too, and a fault for each page would take long.
     // mmap is a bare system call on Linux, so it may be made here.
-    if (mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ | PROT_WRITE,
-             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
+    if (mmap(reinterpret_cast<void*>(page), slot.end - page,
+             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+             -1, 0) != MAP_FAILED)
       return;
   }
   // Not ours: happens again without us.

@@ -7,8 +7,9 @@
 
 namespace axis {
 
-// A range of memory that is guarded as long as the guard lives: a page of it
-// that is gone is replaced by zeros where it is touched, and `torn` is set.
+// A range of memory that is guarded as long as the guard lives: where a page of
+// it that is gone is touched, zeros take its place and that of all behind it,
+// and `torn` is set.
 //
 // The first guard installs a handler of SIGBUS for the process; faults outside
 // all guards end it as they would have. Thread-safe.
@@ -16,7 +17,7 @@ class FaultGuard {
  public:
   static constexpr size_t kMaxGuards = 1024;
 
-  // `begin` lies on a page.
+  // REQUIRES: whole pages.
   FaultGuard(std::byte* begin, size_t bytes);
   ~FaultGuard();
   FaultGuard(const FaultGuard&) = delete;

@@ -76,6 +76,26 @@ def check_infer(table: Table, client) -> None:
         result.as_numpy("output"), image.transpose(0, 3, 1, 2)))
 
 
+def check_specifications(table: Table, client) -> None:
+    """OpenVINO IR with the layers that its specifications print."""
+    for name, shape, work in (
+            ("transpose_1", (2, 3, 4), lambda x: [x.transpose(2, 0, 1)]),
+            ("transpose_2", (2, 3, 4), lambda x: [x.transpose()]),
+            ("shuffle_channels", (5, 12, 200, 400),
+             lambda x: [x.reshape(5, 3, 4, -1).swapaxes(1, 2)
+                        .reshape(x.shape)]),
+            ("variadic_split_1", (6, 12, 10, 24),
+             lambda x: np.split(x, [1, 3])),
+            ("variadic_split_2", (6, 12, 10, 24),
+             lambda x: np.split(x, [4]))):
+        names = [o.name for o in client.get_model_metadata(name).outputs]
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        result = client.infer(name, [tensor("data", x)])
+        wanted = work(x)
+        table("OpenVINO IR", name, len(names) == len(wanted) and
+              is_right(result, zip(names, wanted)))
+
+
 def check_described(table: Table, client) -> None:
     """Eight 4-bit numbers, 2 x 4, turned: a plain byte array to the client."""
     packed = np.array([0x10, 0x32, 0x54, 0x76], np.uint8)
@@ -200,6 +220,7 @@ def main() -> None:
     with triton.InferenceServerClient(sys.argv[1]) as client:
         check_answers(table, client)
         check_infer(table, client)
+        check_specifications(table, client)
         check_described(table, client)
         check_compression(table, client)
         check_stream(table, client)

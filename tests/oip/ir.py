@@ -17,10 +17,14 @@ def text_of(extents) -> str:
     return ",".join(map(str, extents))
 
 
-def ports(kind: str, numbered: typing.Iterable) -> str:
+def ports(kind: str, numbered: typing.Iterable, element_type: str) -> str:
     """<input> or <output> with (id, extents) in it."""
+    precision = {"f": "FP", "b": "BOOL"}.get(element_type[0],
+                                             element_type[0].upper())
+    precision += "".join(filter(str.isdigit, element_type))
     inner = "".join(
-        f'<port id="{port}">' + "".join(f"<dim>{d}</dim>" for d in shape) +
+        f'<port id="{port}" precision="{precision}">' +
+        "".join(f"<dim>{-1 if d == '?' else d}</dim>" for d in shape) +
         "</port>" for port, shape in numbered)
     return f"<{kind}>{inner}</{kind}>" if inner else ""
 
@@ -30,18 +34,24 @@ class Ir:
 
     def __init__(self):
         self.layers, self.edges, self.data = [], [], b""
+        self.types = []  # the element type of the outputs of each layer
 
     def add(self, layer_type: str, data: dict, inputs: list, outputs: list,
             name: str = "") -> int:
         """Adds a layer that reads (layer, port) and has `outputs` shapes."""
         layer = len(self.layers)
         attributes = "".join(f' {k}="{v}"' for k, v in data.items())
+        known = inputs and inputs[0][0] < layer
+        self.types.append(self.types[inputs[0][0]] if known else
+                          data.get("element_type", "f32"))
         self.layers.append(
             f'<layer id="{layer}" name="{name or f"layer{layer}"}" '
             f'type="{layer_type}" version="opset1"><data{attributes}/>' +
-            ports("input", ((i, ()) for i in range(len(inputs)))) +
+            ports("input", ((i, ()) for i in range(len(inputs))),
+                  self.types[-1]) +
             ports("output", ((len(inputs) + i, shape)
-                             for i, shape in enumerate(outputs))) + "</layer>")
+                             for i, shape in enumerate(outputs)),
+                  self.types[-1]) + "</layer>")
         for port, source in enumerate(inputs):
             self.edge(*source, layer, port)
         return layer
@@ -93,6 +103,7 @@ def as_printed(layer: str, shape, constants: list, outputs: int) -> Ir:
     layer = layer.replace(" ...>", ">")
     ids = re.findall(r'<port id="(\d+)"', layer)
     ir.layers.append(layer)
+    ir.types.append("f32")
     for source, port in zip(sources, ids):
         ir.edge(*source, number, port)
     for k, port in enumerate(ids[len(sources):]):
