@@ -133,6 +133,28 @@ std::optional<Views> Do(const VariadicSplit& op, const View& view) {
   return out;
 }
 
+// ---- EqualSplit
+
+absl::Status Check(const EqualSplit& op, Extents shape) {
+  AXIS_RETURN_IF_ERROR(CheckAxis(op.axis, shape));
+  const int64_t extent = shape[Wrap(op.axis, shape.size())];
+  if (1 <= op.num_splits && op.num_splits <= kMaxOutputs &&
+      extent % op.num_splits == 0)
+    return absl::OkStatus();
+  return FieldError("num_splits",
+                    absl::StrCat("must lie in [1, ", kMaxOutputs,
+                                 "] and divide the extent of the axis, ",
+                                 extent, "; is ", op.num_splits));
+}
+
+std::optional<Views> Do(const EqualSplit& op, const View& view) {
+  const int64_t extent = ShapeOf(view)[Wrap(op.axis, view.axes.size())];
+  VariadicSplit split{op.axis, {}};
+  split.split_lengths.resize(static_cast<size_t>(op.num_splits),
+                             extent / op.num_splits);
+  return Do(split, view);
+}
+
 // ---- Shuffle
 
 absl::Status Check(const Shuffle& op, Extents shape) {

@@ -54,6 +54,21 @@ struct VariadicSplit {
   absl::InlinedVector<int64_t, 8> split_lengths;
 };
 
+// The most tensors that one request may make.
+inline constexpr int64_t kMaxOutputs = 4096;
+
+// Cuts `axis` into `num_splits` consecutive pieces of one length.
+//
+// Shape:  out[k].shape = in.shape, with C / num_splits at `axis`
+// Law:    out[k][i] = in[k * (C / num_splits) + i]
+// Errors: "axis"        outside [-rank, rank)
+//         "num_splits"  outside [1, kMaxOutputs], or does not divide C
+// Source: OpenVINO opset1, Split-1.
+struct EqualSplit {
+  int64_t axis = 0;
+  int64_t num_splits = 1;
+};
+
 // Shuffles `axis` in groups of `group_size` consecutive elements; backward
 // undoes forward.
 //
@@ -70,7 +85,8 @@ struct Shuffle {
   bool backward = false;
 };
 
-using Op = std::variant<Transpose, ShuffleChannels, VariadicSplit, Shuffle>;
+using Op = std::variant<Transpose, ShuffleChannels, VariadicSplit, Shuffle,
+                        EqualSplit>;
 
 // Asks whether `op` is allowed on a tensor of `shape`. The error, if any,
 // names the guilty attribute (status.h).

@@ -153,16 +153,9 @@ void Account(size_t inputs, Program& program) {
   }
 }
 
-}  // namespace
-
-absl::StatusOr<Program> CompileProgram(
-    std::span<const InputSpec> inputs, std::span<const Op> ops,
-    const std::function<std::string(size_t)>& name) {
-  auto spec = [&](const Pending& tensor) -> const InputSpec& {
-    return inputs[static_cast<size_t>(tensor.input)];
-  };
-  Program program;
-  std::vector<Pending> tensors;
+// The tensors that a program begins with.
+absl::Status Begin(std::span<const InputSpec> inputs,
+                   std::vector<Pending>& tensors, Program& program) {
   for (const InputSpec& input : inputs) {
     program.buffer_bytes.push_back(
         *StoredBytes(input.shape, input.layout, input.item_bits));
@@ -170,34 +163,79 @@ absl::StatusOr<Program> CompileProgram(
   }
   for (size_t i = 0; i < inputs.size(); ++i)
     tensors.push_back(Read(inputs[i], static_cast<int>(i), program));
-  for (size_t k = 0; k < ops.size(); ++k) {
-    std::vector<Pending> next;
-    for (Pending& tensor : tensors) {
-      const Shape shape = ShapeOf(tensor.view);
-      AXIS_RETURN_IF_ERROR(InField(name(k), Validate(ops[k], shape)));
-      std::optional<Views> views = Apply(ops[k], tensor.view);
-      if (!views) {
-        Densify(spec(tensor).item_bits, tensor, program);
-        views = Apply(ops[k], tensor.view);
-      }
-      if (next.size() + views->size() > kMaxOutputs)
-        // Only a split makes tensors more.
-        return FieldError(
-            absl::StrCat(name(k), ".split_lengths"),
-            absl::StrCat("must make at most ", kMaxOutputs, " tensors in all"));
-      for (View& view : *views)
-        next.push_back({tensor.input, tensor.buffer, std::move(view)});
-    }
-    tensors = std::move(next);
+  return absl::OkStatus();
+}
+
+// Applies `op`, called `name`, to `tensor` and adds what it produces to `made`;
+// lays `tensor` out densely before if it must.
+absl::Status Do(const Op& op, const std::string& name,
+                std::span<const InputSpec> inputs, Pending& tensor,
+                std::vector<Pending>& made, Program& program) {
+  const Shape shape = ShapeOf(tensor.view);
+  AXIS_RETURN_IF_ERROR(InField(name, Validate(op, shape)));
+  std::optional<Views> views = Apply(op, tensor.view);
+  if (!views) {
+    Densify(inputs[static_cast<size_t>(tensor.input)].item_bits, tensor,
+            program);
+    views = Apply(op, tensor.view);
   }
-  for (Pending& tensor : tensors) {
-    const auto& input = spec(tensor);
-    AXIS_RETURN_IF_ERROR(Output(input, std::move(tensor), program));
+  if (made.size() + views->size() > size_t{kMaxOutputs})
+    // Only a split makes tensors more.
+    return FieldError(
+        absl::StrCat(name, ".split_lengths"),
+        absl::StrCat("must make at most ", kMaxOutputs, " tensors in all"));
+  for (View& view : *views)
+    made.push_back({tensor.input, tensor.buffer, std::move(view)});
+  return absl::OkStatus();
+}
+
+// Writes the `results` of a program.
+absl::Status End(std::span<const InputSpec> inputs,
+                 std::vector<Pending> results, Program& program) {
+  for (Pending& tensor : results) {
+    const InputSpec& spec = inputs[static_cast<size_t>(tensor.input)];
+    AXIS_RETURN_IF_ERROR(Output(spec, std::move(tensor), program));
   }
   int64_t left = kMaxBytes;
   for (const int64_t bytes : program.buffer_bytes)
     if ((left -= bytes) <= 0) return TooLarge();
   Account(inputs.size(), program);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Program> CompileProgram(
+    std::span<const InputSpec> inputs, std::span<const Op> ops,
+    const std::function<std::string(size_t)>& name) {
+  Program program;
+  std::vector<Pending> tensors;
+  AXIS_RETURN_IF_ERROR(Begin(inputs, tensors, program));
+  for (size_t k = 0; k < ops.size(); ++k) {
+    std::vector<Pending> next;
+    for (Pending& tensor : tensors)
+      AXIS_RETURN_IF_ERROR(Do(ops[k], name(k), inputs, tensor, next, program));
+    tensors = std::move(next);
+  }
+  AXIS_RETURN_IF_ERROR(End(inputs, std::move(tensors), program));
+  return program;
+}
+
+absl::StatusOr<Program> CompileProgram(
+    std::span<const InputSpec> inputs, const Graph& graph,
+    const std::function<std::string(size_t)>& name) {
+  Program program;
+  std::vector<Pending> tensors;
+  AXIS_RETURN_IF_ERROR(Begin(inputs, tensors, program));
+  for (size_t k = 0; k < graph.steps.size(); ++k) {
+    std::vector<Pending> made;
+    AXIS_RETURN_IF_ERROR(Do(graph.steps[k].op, name(k), inputs,
+                            tensors[graph.steps[k].tensor], made, program));
+    tensors.insert(tensors.end(), made.begin(), made.end());
+  }
+  std::vector<Pending> results;
+  for (const size_t tensor : graph.results) results.push_back(tensors[tensor]);
+  AXIS_RETURN_IF_ERROR(End(inputs, std::move(results), program));
   return program;
 }
 

@@ -17,8 +17,6 @@
 
 namespace axis {
 
-inline constexpr size_t kMaxOutputs = 4096;
-
 // A sequence of passes between numbered buffers: the inputs first, then the
 // temporaries and the outputs in the order they are written.
 struct Program {
@@ -74,6 +72,24 @@ struct InputSpec {
 // REQUIRES: StoredBytes() of every input has a value.
 absl::StatusOr<Program> CompileProgram(
     std::span<const InputSpec> inputs, std::span<const Op> ops,
+    const std::function<std::string(size_t)>& name);
+
+// Ops that need not stand in a row. Tensors are numbered: the inputs come
+// first, then what each step produces.
+struct Graph {
+  struct Step {
+    size_t tensor;  // an input, or what an earlier step produces
+    Op op;
+  };
+  std::vector<Step> steps;
+  std::vector<size_t> results;  // the tensors that are outputs, in order
+};
+
+// Compiles `graph` in the same way; steps[k] is called name(k).
+// Errors: as above; kMaxOutputs bounds what one step produces.
+// REQUIRES: every tensor named is there; at most kMaxOutputs results.
+absl::StatusOr<Program> CompileProgram(
+    std::span<const InputSpec> inputs, const Graph& graph,
     const std::function<std::string(size_t)>& name);
 
 // Zeroes `runs` of a buffer.

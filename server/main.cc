@@ -1,5 +1,6 @@
 // axisd: reads the flags, runs the server, takes it down on SIGTERM. The only
 // reader of flags.
+#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <time.h>
 
@@ -84,6 +85,11 @@ ABSL_FLAG(absl::Duration, drain_timeout, kDefaults.drain_timeout,
           "how long calls may run after that");
 ABSL_FLAG(absl::Duration, max_connection_age, kDefaults.max_connection_age,
           "connections older than this are closed, without loss");
+ABSL_FLAG(std::string, models, kDefaults.models,
+          "a folder of *.textproto programs and OpenVINO *.xml to serve as "
+          "models; empty for none");
+ABSL_FLAG(bool, allow_shared_memory, kDefaults.allow_shared_memory,
+          "let clients of the inference service register POSIX shared memory");
 ABSL_FLAG(bool, reflection, kDefaults.reflection,
           "let clients such as grpcurl list and describe the services");
 ABSL_FLAG(axis::Log::Format, log_format, axis::Log::Format::kText,
@@ -122,6 +128,8 @@ Options OptionsFromFlags() {
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
           .drain_timeout = absl::GetFlag(FLAGS_drain_timeout),
           .max_connection_age = absl::GetFlag(FLAGS_max_connection_age),
+          .models = absl::GetFlag(FLAGS_models),
+          .allow_shared_memory = absl::GetFlag(FLAGS_allow_shared_memory),
           .reflection = absl::GetFlag(FLAGS_reflection),
           .access_log = absl::GetFlag(FLAGS_access_log)};
 }
@@ -160,6 +168,8 @@ void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
 
 int Main(int argc, char** argv) {
   PrepareProcess();
+  // It would write a line for every request that is not UTF-8.
+  google::protobuf::SetLogHandler(nullptr);
   absl::SetProgramUsageMessage(
       "Serves Transpose, ShuffleChannels, VariadicSplit and Shuffle over "
       "gRPC.\nSIGTERM: readiness goes off, calls are served for --drain_delay, "

@@ -44,6 +44,15 @@ struct Options {
   // spread over new replicas.
   absl::Duration max_connection_age = absl::Minutes(5);
 
+  // A folder of named programs and OpenVINO IR to serve as models beside the
+  // ops; empty for none. Read once, at the start.
+  std::string models = {};
+
+  // Whether clients of this machine may name POSIX shared memory instead of
+  // sending tensors. Whoever may call can then read and write every object
+  // that this process may.
+  bool allow_shared_memory = false;
+
   bool reflection = true;   // lets grpcurl see the services
   bool access_log = false;  // a log line for every call
 };

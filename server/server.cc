@@ -17,12 +17,15 @@
 #include "absl/time/clock.h"
 #include "kernels/buffer_pool.h"
 #include "kernels/status.h"
+#include "server/models/repository.h"
+#include "server/oip/inference_service.h"
 #include "server/process/admission.h"
 #include "server/process/host.h"
 #include "server/process/metrics.h"
 #include "server/rpc/event.h"
 #include "server/rpc/health.h"
 #include "server/rpc/tensor_service.h"
+#include "server/shm/regions.h"
 
 namespace axis {
 namespace {
@@ -32,6 +35,14 @@ constexpr int kIdleTicks = 5;
 
 // Reflection is served by gRPC with a thread a stream; nobody needs more.
 constexpr int kMaxSyncThreads = 16;
+
+// Of both services, in the order in which metrics count them.
+std::vector<std::string> MethodNames() {
+  std::vector<std::string> names = TensorService::MethodNames();
+  for (std::string& name : InferenceService::MethodNames())
+    names.push_back(std::move(name));
+  return names;
+}
 
 class AxisServer final : public Server {
  public:
@@ -45,11 +56,21 @@ class AxisServer final : public Server {
         arena_(threads_, /*reserved_for_masters=*/0),
         admission_(options.max_inflight_bytes),
         pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
-        metrics_(TensorService::MethodNames(), admission_),
-        health_(MakeHealth()),
-        tensors_(MakeTensorService({admission_, *pool_, metrics_, log_, arena_,
-                                    options.max_message_bytes,
-                                    options.access_log})) {}
+        metrics_(MethodNames(), admission_),
+        repository_(options.models, log),
+        regions_(options.allow_shared_memory),
+        health_(MakeHealth()) {
+    const Workshop workshop{admission_,
+                            *pool_,
+                            metrics_,
+                            log_,
+                            arena_,
+                            options.max_message_bytes,
+                            options.access_log};
+    tensors_ = MakeTensorService(workshop);
+    inference_ = MakeInferenceService(workshop, repository_, regions_,
+                                      TensorService::MethodNames().size());
+  }
 
   ~AxisServer() override {
     if (poller_.joinable()) Shutdown();
@@ -62,6 +83,7 @@ class AxisServer final : public Server {
       health_->Set(name, true);
     health_->Start(queue_.get());
     tensors_->Start(queue_.get());
+    inference_->Start(queue_.get());
     // One thread polls: more of them only hand events to each other.
     poller_ = std::thread([this] {
       void* event = nullptr;
@@ -81,6 +103,7 @@ class AxisServer final : public Server {
     // Not liveness: a server that drains must not be killed for it.
     health_->Set("", false);
     health_->Set("readiness", false);
+    inference_->SetReady(false);
   }
 
   void Shutdown() override {
@@ -129,6 +152,7 @@ class AxisServer final : public Server {
       builder.AddListeningPort(options_.listen[i],
                                grpc::InsecureServerCredentials(), &ports_[i]);
     builder.RegisterService(tensors_->service());
+    builder.RegisterService(inference_->service());
     builder.RegisterService(health_->service());
     // Our own limit is checked in the call, where the answer can say what to
     // do; what gRPC buffers until then is bounded by the quota.
@@ -139,9 +163,8 @@ class AxisServer final : public Server {
                                      2 * options_.max_message_bytes));
     quota.SetMaxThreads(kMaxSyncThreads);
     builder.SetResourceQuota(quota);
-    // gRPC inflates a compressed message without a bound: take none.
-    builder.AddChannelArgument(
-        GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1);
+    // gRPC inflates a compressed message without a bound: we do it instead.
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     // Else a second server could share the port, and half the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
@@ -166,8 +189,11 @@ class AxisServer final : public Server {
   Admission admission_;
   const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
   Metrics metrics_;
+  const Repository repository_;
+  Regions regions_;
   std::unique_ptr<Health> health_;
   std::unique_ptr<TensorService> tensors_;
+  std::unique_ptr<InferenceService> inference_;
   std::unique_ptr<prometheus::Exposer> exposer_;
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;

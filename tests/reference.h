@@ -125,6 +125,14 @@ inline std::vector<Array> Do(const VariadicSplit& op, const Array& in) {
   return out;
 }
 
+inline std::vector<Array> Do(const EqualSplit& op, const Array& in) {
+  const size_t a = Wrap(op.axis, in.shape.size());
+  VariadicSplit split{op.axis, {}};
+  for (int64_t k = 0; k < op.num_splits; ++k)
+    split.split_lengths.push_back(in.shape[a] / op.num_splits);
+  return Do(split, in);
+}
+
 // oneDNN: for c = u + v * (C / G) and c' = u * G + v, forward is
 // dst[c] = src[c'], backward diff_src[c'] = diff_dst[c].
 inline std::vector<Array> Do(const Shuffle& op, const Array& in) {

@@ -197,9 +197,14 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest& m) {
   return Chain(m);
 }
 
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::Program& m) {
+  return Chain(m);
+}
+
 std::string PipelineOpName(const Op& op, size_t k) {
   constexpr const char* kNames[] = {"transpose", "shuffle_channels",
-                                    "variadic_split", "shuffle"};
+                                    "variadic_split", "shuffle",
+                                    "equal_split"};  // of models alone
   static_assert(std::variant_size_v<Op> == std::size(kNames));
   return absl::StrCat("ops[", k, "].", kNames[op.index()]);
 }

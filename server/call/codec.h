@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "axis/v1/ops.pb.h"
+#include "axis/v1/program.pb.h"
 #include "axis/v1/tensor_service.pb.h"
 #include "kernels/program.h"
 #include "server/call/wire.h"
@@ -43,7 +44,8 @@ pb::Tensor EncodeHeader(const Input& like, const Shape& shape);
 OutTensor EncodeTensor(const Input& like, pb::Tensor header, Payload data,
                        BufferPool& pool);
 
-// The ops of a request; one overload for each request of the service.
+// The ops of a request; one overload for each request of the service, and one
+// for programs.
 // Errors: "op"      is absent
 //         "ops[k]"  no op is set
 //         "op.direction"  is not a direction
@@ -53,6 +55,7 @@ absl::StatusOr<std::vector<Op>> DecodeOps(const pb::VariadicSplitRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::ShuffleRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::RunPipelineRequest&);
 absl::StatusOr<std::vector<Op>> DecodeOps(const pb::StreamPipelineRequest&);
+absl::StatusOr<std::vector<Op>> DecodeOps(const pb::Program&);
 
 // The path of ops[k] in a pipeline: "ops[2].transpose".
 std::string PipelineOpName(const Op& op, size_t k);

@@ -22,17 +22,6 @@ std::string InputName(size_t i) {
   return kIsPipeline<Request> ? absl::StrCat("inputs[", i, "]") : "input";
 }
 
-absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call) {
-  if (bytes <= call.max_message_bytes) return absl::OkStatus();
-  call.report.rejected = "message_bytes";
-  return absl::ResourceExhaustedError(
-      absl::StrCat("the response would be ", bytes,
-                   " bytes, more than this server's --max_message_bytes=",
-                   call.max_message_bytes,
-                   "; raise it here and the receive limit of the client, or "
-                   "use StreamPipeline"));
-}
-
 // Refuses a response that is too large before anything is copied for it.
 // Spelled as values it is checked again when it is spelled; what it takes
 // until then is bounded by what the request took, which was admitted. So are
@@ -54,21 +43,39 @@ absl::Status CheckResponse(const Program& program,
   return CheckResponseBytes(bytes, call);
 }
 
+bool IsLent(const Lent& lent, size_t buffer) {
+  return buffer < lent.sources.size() && lent.sources[buffer];
+}
+
+std::byte* TargetOf(const Lent& lent, size_t buffer) {
+  return buffer < lent.targets.size() ? lent.targets[buffer] : nullptr;
+}
+
 // Runs one pass, from buffers[pass.src] to the buffers it writes.
 void Run(const Program& program, const Program::Pass& pass,
-         std::vector<Payload>& buffers, const CallContext& call) {
+         std::vector<Payload>& buffers, const CallContext& call,
+         const Lent& lent) {
   const Payload& src = buffers[static_cast<size_t>(pass.src)];
+  const bool src_is_lent = IsLent(lent, static_cast<size_t>(pass.src));
   std::vector<Target> targets;
   int last = -1;  // the buffer that the write before has made
   for (const Program::Write& write : pass.writes) {
     Payload& dst = buffers[static_cast<size_t>(write.buffer)];
     const int64_t bytes =
         program.buffer_bytes[static_cast<size_t>(write.buffer)];
-    if (IsSlice(write.plan, bytes)) {
+    std::byte* const place = TargetOf(lent, static_cast<size_t>(write.buffer));
+    if (place == nullptr && !src_is_lent && IsSlice(write.plan, bytes)) {
       dst = src.Sub(write.plan.src_offset / 8, bytes);
       ++call.report.shared;
     } else if (write.buffer == last) {
       targets.push_back({&write.plan, targets.back().dst});
+    } else if (place != nullptr) {
+      Zero(write.zeros, place);
+      targets.push_back({&write.plan, place});
+      dst = Payload(grpc::Slice(place, static_cast<size_t>(bytes),
+                                grpc::Slice::STATIC_SLICE));
+      ++call.report.strided;
+      last = write.buffer;
     } else {
       Buffer buffer = NewBuffer(call.pool, bytes);
       Zero(write.zeros, buffer.data);
@@ -86,12 +93,50 @@ void Run(const Program& program, const Program::Pass& pass,
 
 }  // namespace
 
+absl::Status CheckRequestBytes(int64_t bytes, const CallContext& call) {
+  if (bytes <= call.max_message_bytes) return absl::OkStatus();
+  call.report.rejected = "message_bytes";
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the request is ", bytes,
+                   " bytes or more, beyond this server's --max_message_bytes=",
+                   call.max_message_bytes,
+                   "; raise it here and the limits of the client, or send it "
+                   "in pieces through StreamPipeline"));
+}
+
+absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call) {
+  if (bytes <= call.max_message_bytes) return absl::OkStatus();
+  call.report.rejected = "message_bytes";
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the response would be ", bytes,
+                   " bytes, more than this server's --max_message_bytes=",
+                   call.max_message_bytes,
+                   "; raise it here and the receive limit of the client, or "
+                   "use StreamPipeline"));
+}
+
+int64_t PeakBytes(const Program& program, const Lent& lent) {
+  if (lent.sources.empty() && lent.targets.empty()) return program.peak_bytes;
+  // Slices of lent sources are copies too: take it that everything lives.
+  int64_t bytes = 0;
+  for (const Program::Pass& pass : program.passes) {
+    int last = -1;
+    for (const Program::Write& write : pass.writes) {
+      const size_t buffer = static_cast<size_t>(write.buffer);
+      if (write.buffer != last && TargetOf(lent, buffer) == nullptr)
+        bytes += program.buffer_bytes[buffer];
+      last = write.buffer;
+    }
+  }
+  return bytes;
+}
+
 absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
-                     const CallContext& call) {
+                     const CallContext& call, const Lent& lent) {
   buffers.resize(program.buffer_bytes.size());
   for (const Program::Pass& pass : program.passes) {
     if (call.is_over()) return absl::CancelledError("the client gave up");
-    Run(program, pass, buffers, call);
+    Run(program, pass, buffers, call, lent);
   }
   return absl::OkStatus();
 }

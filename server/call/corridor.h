@@ -42,11 +42,27 @@ class Phase {
   const absl::Time begin_ = absl::Now();
 };
 
+// A request or a response of `bytes` is refused if it is too large.
+absl::Status CheckRequestBytes(int64_t bytes, const CallContext& call);
+absl::Status CheckResponseBytes(int64_t bytes, const CallContext& call);
+
+// Memory that others see, which the engine reads and writes where it lies. By
+// buffer of the program; what is past the end of a list is ours.
+struct Lent {
+  std::vector<bool> sources;        // never shared: others may change it
+  std::vector<std::byte*> targets;  // where to write it; null if ours
+};
+
+// The memory that `program` takes at most.
+int64_t PeakBytes(const Program& program, const Lent& lent);
+
 // Fills `buffers`, which hold the inputs of `program`, up with all it writes;
-// those that nobody needs any more are empty.
+// those that nobody needs any more are empty. What comes from a lent source is
+// a copy, what goes to a lent target refers to it.
 // Errors: kCancelled  the call is over
+// REQUIRES: lent sources and targets do not overlap.
 absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
-                     const CallContext& call);
+                     const CallContext& call, const Lent& lent = {});
 
 // Serves the bytes of a `Request` of axis.v1; clears `request` as soon as
 // nobody reads it any more.

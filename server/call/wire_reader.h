@@ -64,6 +64,18 @@ class WireReader {
     return false;
   }
 
+  // Calls f(bytes, size, slice) for each run of bytes from here to `end`.
+  template <class F>
+  bool Consume(int64_t end, F f) {
+    while (position() < end) {
+      if (next_ == end_ && !NextSlice()) return false;
+      const int64_t n = std::min<int64_t>(end_ - next_, end - position());
+      f(next_, static_cast<size_t>(n), slices_[index_ - 1]);
+      next_ += n;
+    }
+    return true;
+  }
+
   bool SkipTo(int64_t end) {
     return Consume(end, [](const uint8_t*, size_t, const grpc::Slice&) {});
   }
@@ -118,18 +130,6 @@ class WireReader {
       if (next_ != end_) return true;
     }
     return false;
-  }
-
-  // Calls f(bytes, size, slice) for each run of bytes from here to `end`.
-  template <class F>
-  bool Consume(int64_t end, F f) {
-    while (position() < end) {
-      if (next_ == end_ && !NextSlice()) return false;
-      const int64_t n = std::min<int64_t>(end_ - next_, end - position());
-      f(next_, static_cast<size_t>(n), slices_[index_ - 1]);
-      next_ += n;
-    }
-    return true;
   }
 
   bool SkipGroup(uint32_t start, int64_t limit, int depth, int64_t& fields) {

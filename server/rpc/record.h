@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "server/rpc/tensor_service.h"
+#include "server/rpc/workshop.h"
 
 namespace axis {
 

@@ -7,20 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "server/call/rpc_status.h"
 #include "server/rpc/event.h"
+#include "server/rpc/inflow.h"
 #include "server/rpc/record.h"
 #include "server/stream/stream.h"
 
 namespace axis {
 namespace {
-
-// Where bytes are limited, small messages count for more than they hold.
-int64_t CostOf(const grpc::ByteBuffer& message) {
-  return static_cast<int64_t>(message.Length()) + (1 << 10);
-}
 
 // One stream, from before it arrives until it is gone; owns itself.
 //
@@ -54,18 +49,11 @@ class StreamCall {
   };
 
   void Begin(bool ok) {
-    if (!ok) {
-      delete this;
-      return;
-    }
+    if (!ok) return delete this;
     AwaitStream(method_, workshop_);
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
-    lease_.emplace(workshop_.admission);
-    stream_.emplace(
-        CallContext{workshop_.max_message_bytes, *lease_, workshop_.pool,
-                    report_, [this] { return IsOver(); }},
-        workshop_.admission);
+    stream_.emplace(call_, workshop_.admission);
     Note([] {});
   }
 
@@ -75,7 +63,7 @@ class StreamCall {
       if (!ok) {
         half_closed_ = true;
       } else if (!closing_) {
-        inbox_bytes_ += CostOf(message_);
+        inbox_bytes_ += Inflow::CostOf(message_);
         inbox_.push_back(std::exchange(message_, {}));
       }
     });
@@ -124,7 +112,7 @@ class StreamCall {
       writing_ = true;
       next.write = std::move(outbox_.front());
       outbox_.pop_front();
-      outbox_bytes_ -= CostOf(*next.write);
+      outbox_bytes_ -= Inflow::CostOf(*next.write);
     }
     return next;
   }
@@ -165,7 +153,7 @@ class StreamCall {
   // thread.
   bool IsHeavy() const {
     return stream_ && !is_over_ && inbox_bytes_ + backlog_ > 0 &&
-           !stream_->IsLight(inbox_bytes_);
+           !stream_->IsLight(inbox_bytes_ + waiting_);
   }
 
   void Step(Inbox& inbox) {
@@ -196,20 +184,23 @@ class StreamCall {
 
   absl::Status Receive(Inbox& inbox) {
     for (Message& message : inbox.messages) {
-      const int64_t bytes = static_cast<int64_t>(message.Length());
-      report_.received_bytes += bytes;
-      if (bytes > workshop_.max_message_bytes) {
-        report_.rejected = "message_bytes";
-        return absl::ResourceExhaustedError(
-            absl::StrCat("a message of the stream is ", bytes,
-                         " bytes, more than this server's --max_message_bytes=",
-                         workshop_.max_message_bytes, "; send smaller pieces"));
-      }
+      report_.received_bytes += static_cast<int64_t>(message.Length());
+      inflow_.Add(std::move(message));
+    }
+    if (stream_->backlog() == 0) inflow_.Release();
+    while (CanReceive()) {
+      AXIS_ASSIGN_OR_RETURN(Message message,
+                            inflow_.Next(call_, workshop_.admission));
       AXIS_RETURN_IF_ERROR(stream_->Receive(message));
     }
-    if (inbox.half_closed && !std::exchange(told_half_closed_, true))
+    if (inflow_.empty() && inbox.half_closed &&
+        !std::exchange(told_half_closed_, true))
       return stream_->HalfClose();
     return absl::OkStatus();
+  }
+
+  bool CanReceive() const {
+    return !inflow_.empty() && stream_->backlog() < kBacklogBytes;
   }
 
   // Hands what is ready over for sending; `inbox` learns of it.
@@ -218,18 +209,19 @@ class StreamCall {
     while (inbox.outbox_bytes < kBacklogBytes) {
       std::optional<Message> message = stream_->NextMessage();
       if (!message) break;
-      inbox.outbox_bytes += CostOf(*message);
+      inbox.outbox_bytes += Inflow::CostOf(*message);
       packed.push_back(*std::move(message));
     }
     Next next;
     {
       const std::lock_guard lock(mutex_);
-      if (moved || !packed.empty()) is_woken_ = true;
+      if (moved || !packed.empty() || CanReceive()) is_woken_ = true;
       for (Message& message : packed) {
-        outbox_bytes_ += CostOf(message);
+        outbox_bytes_ += Inflow::CostOf(message);
         outbox_.push_back(std::move(message));
       }
-      backlog_ = stream_->backlog();
+      waiting_ = inflow_.cost();
+      backlog_ = stream_->backlog() + waiting_;
       next = GetNext();
     }
     Start(next);
@@ -238,6 +230,7 @@ class StreamCall {
   // Nothing is done for the client any more but to tell it `status`.
   void Close(const absl::Status& status) {
     stream_.reset();
+    inflow_.Clear();
     lease_.reset();
     {
       const std::lock_guard lock(mutex_);
@@ -280,12 +273,15 @@ class StreamCall {
   int64_t inbox_bytes_ = 0;
   std::deque<Message> outbox_;
   int64_t outbox_bytes_ = 0;
-  int64_t backlog_ = 0;  // of stream_
+  int64_t backlog_ = 0;  // of stream_ and inflow_
+  int64_t waiting_ = 0;  // of inflow_
 
-  // Of whoever works.
-  absl::Time started_;
+  absl::Time started_;  // from here on: of whoever works
   CallReport report_;
-  std::optional<Admission::Lease> lease_;
+  std::optional<Admission::Lease> lease_{std::in_place, workshop_.admission};
+  const CallContext call_{workshop_.max_message_bytes, *lease_, workshop_.pool,
+                          report_, [this] { return IsOver(); }};
+  Inflow inflow_;
   std::optional<Stream> stream_;  // until the status is known
   bool told_half_closed_ = false, finishing_ = false;
 };

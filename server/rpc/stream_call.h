@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <functional>
 
-#include "server/rpc/tensor_service.h"
+#include "server/rpc/workshop.h"
 
 namespace axis {
 

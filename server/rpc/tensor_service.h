@@ -3,35 +3,20 @@
 #pragma once
 
 #include <grpcpp/grpcpp.h>
-#include <tbb/task_arena.h>
 
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "kernels/buffer_pool.h"
-#include "server/process/admission.h"
-#include "server/process/log.h"
-#include "server/process/metrics.h"
+#include "server/rpc/workshop.h"
 
 namespace axis {
-
-// What the service works with; all of it must outlive the service.
-struct Workshop {
-  Admission& admission;
-  BufferPool& pool;
-  Metrics& metrics;
-  const Log& log;
-  tbb::task_arena& arena;     // large calls compute here, small ones inline
-  int64_t max_message_bytes;  // of a request or a response
-  bool access_log;            // a line for every call
-};
 
 class TensorService {
  public:
   virtual ~TensorService() = default;
 
-  // The values of the label `method`, in the order Metrics::Record wants.
+  // The values of the label `method`, in order; Metrics counts on from there.
   static std::vector<std::string> MethodNames();
 
   // To be registered with the server builder.

@@ -1,7 +1,7 @@
 """Runs axisd for a test and talks to it: what the end-to-end tests share.
 
 Importing it compiles the protos into a throw-away folder, so that the stubs
-are those of this checkout: `pb`, `stubs`, `health_pb2`, `details_pb2`.
+are those of this checkout: `pb`, `stubs`, `oip`, `health_pb2`, `details_pb2`.
 """
 
 import atexit
@@ -43,6 +43,9 @@ def _compile_protos() -> None:
 _compile_protos()
 from axis.v1 import ops_pb2, tensor_pb2, tensor_service_pb2  # noqa: E402
 from axis.v1 import tensor_service_pb2_grpc as stubs  # noqa: E402
+from inference import infer_pb2, inference_service_pb2  # noqa: E402
+from inference import model_pb2, shared_memory_pb2  # noqa: E402
+from inference import inference_service_pb2_grpc as oip_stubs  # noqa: E402
 from google.rpc import error_details_pb2 as details_pb2  # noqa: E402
 from google.rpc import status_pb2  # noqa: E402
 from grpc.health.v1 import health_pb2, health_pb2_grpc  # noqa: E402
@@ -52,10 +55,17 @@ class pb:
     """Every message and enum of axis.v1 under one name."""
 
 
-for _module in (tensor_pb2, ops_pb2, tensor_service_pb2):
-    for _name in [*_module.DESCRIPTOR.message_types_by_name,
-                  *_module.DESCRIPTOR.enum_types_by_name]:
-        setattr(pb, _name, getattr(_module, _name))
+class oip:
+    """Every message and enum of the Open Inference Protocol."""
+
+
+for _space, _modules in (
+        (pb, (tensor_pb2, ops_pb2, tensor_service_pb2)),
+        (oip, (infer_pb2, inference_service_pb2, model_pb2, shared_memory_pb2))):
+    for _module in _modules:
+        for _name in [*_module.DESCRIPTOR.message_types_by_name,
+                      *_module.DESCRIPTOR.enum_types_by_name]:
+            setattr(_space, _name, getattr(_module, _name))
 
 
 class Refusal(typing.NamedTuple):
@@ -118,6 +128,7 @@ class Axisd:
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         self.channel = channel(self.address)
         self.stub = stubs.TensorServiceStub(self.channel)
+        self.inference = oip_stubs.GRPCInferenceServiceStub(self.channel)
         self.health = health_pb2_grpc.HealthStub(self.channel)
 
     def __enter__(self) -> "Axisd":

@@ -21,7 +21,8 @@ from harness import SKIP, Axisd, Checks
 
 PROTOS = pathlib.Path("/usr/share/grpc-proto")  # Debian's grpc-proto
 REFLECTION = "grpc.reflection.v1alpha"
-SERVICES = {"axis.v1.TensorService", "grpc.health.v1.Health",
+SERVICES = {"axis.v1.TensorService", "inference.GRPCInferenceService",
+            "grpc.health.v1.Health",
             f"{REFLECTION}.ServerReflection"}
 
 

@@ -327,7 +327,7 @@ TEST(Program, NamesTheGuiltyField) {
 
 TEST(Program, BoundsTheOutputs) {
   VariadicSplit split{0, {}};
-  split.split_lengths.assign(kMaxOutputs, 1);
+  split.split_lengths.assign(size_t{kMaxOutputs}, 1);
   EXPECT_TRUE(Compile({kMaxOutputs}, {split}).ok());
   EXPECT_EQ(FieldOf(Compile({kMaxOutputs, 2}, {split, VariadicSplit{1, {1, 1}}})
                         .status()),

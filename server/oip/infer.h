@@ -1,0 +1,26 @@
+// ModelInfer: the way of a request from the protocol's messages through the
+// corridor and back.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include "absl/status/status.h"
+#include "server/call/corridor.h"
+#include "server/models/repository.h"
+#include "server/oip/wire.h"
+#include "server/shm/regions.h"
+
+namespace axis {
+
+// Serves `request`, which it empties, and records what became of it with its
+// model.
+//
+// Errors: kNotFound       no such model, version or shared memory region
+//         kUnimplemented  `classification`, shared memory if it is not allowed
+//         kFailedPrecondition  a region has become smaller
+//         "model_name", "inputs...", "outputs...", "parameters..."
+absl::Status Infer(InferRequest& request, grpc::ByteBuffer& response,
+                   const CallContext& call, const Repository& repository,
+                   const Regions& regions);
+
+}  // namespace axis

@@ -1,0 +1,245 @@
+#include "server/oip/inference_service.h"
+
+#include <google/protobuf/message_lite.h>
+
+#include <atomic>
+#include <deque>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "inference/inference_service.grpc.pb.h"
+#include "kernels/status.h"
+#include "server/call/inflate.h"
+#include "server/call/rpc_status.h"
+#include "server/call/wire.h"
+#include "server/oip/answers.h"
+#include "server/oip/infer.h"
+#include "server/rpc/exchange_call.h"
+#include "server/rpc/unary_call.h"
+
+namespace axis {
+namespace {
+
+using Base = oip::GRPCInferenceService;
+
+// Raw, every one of them: then nothing is parsed before it has been inflated
+// and admitted.
+template <class B>
+using RawHealth = Base::WithRawMethod_ServerLive<
+    Base::WithRawMethod_ServerReady<Base::WithRawMethod_ModelReady<B>>>;
+template <class B>
+using RawModels =
+    Base::WithRawMethod_ServerMetadata<Base::WithRawMethod_ModelMetadata<
+        Base::WithRawMethod_ModelConfig<Base::WithRawMethod_ModelStatistics<
+            Base::WithRawMethod_RepositoryIndex<B>>>>>;
+template <class B>
+using RawMemory = Base::WithRawMethod_SystemSharedMemoryStatus<
+    Base::WithRawMethod_SystemSharedMemoryRegister<
+        Base::WithRawMethod_SystemSharedMemoryUnregister<B>>>;
+template <class B>
+using RawInfer =
+    Base::WithRawMethod_ModelInfer<Base::WithRawMethod_ModelStreamInfer<B>>;
+using RawService = RawHealth<RawModels<RawMemory<RawInfer<Base::Service>>>>;
+
+constexpr const char* kNames[] = {
+    "ServerLive",
+    "ServerReady",
+    "ModelReady",
+    "ServerMetadata",
+    "ModelMetadata",
+    "ModelConfig",
+    "ModelStatistics",
+    "RepositoryIndex",
+    "SystemSharedMemoryStatus",
+    "SystemSharedMemoryRegister",
+    "SystemSharedMemoryUnregister",
+    "ModelInfer",
+    "ModelStreamInfer",
+};
+
+// How many calls gRPC can hand over before we ask for more: of the methods
+// that work, and of those that answer.
+constexpr int kPrepared = 32;
+constexpr int kPreparedAnswers = 2;
+
+// The largest request that is served at once. A model may be a chain of ops,
+// and what lies in shared memory does not show in the size of a message.
+constexpr size_t kInlineInfer = 4 << 10;
+constexpr size_t kInlineAnswer = 64 << 10;
+
+absl::Status Parse(const grpc::ByteBuffer& bytes,
+                   google::protobuf::Message& message) {
+  if (static_cast<int64_t>(bytes.Length()) > kMaxRestBytes)
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the request must take at most ", kMaxRestBytes, " bytes"));
+  grpc::ByteBuffer copy = bytes;
+  const grpc::Status status =
+      grpc::GenericDeserialize<grpc::ProtoBufferReader,
+                               google::protobuf::Message>(&copy, &message);
+  if (status.ok()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "the request is not a valid protobuf message");
+}
+
+grpc::ByteBuffer Serialize(const google::protobuf::Message& message) {
+  const grpc::Slice slice(message.SerializeAsString());
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+// The message of a stream that says why a request failed.
+grpc::ByteBuffer Refusal(const absl::Status& status,
+                         const oip::ModelInferRequest& request) {
+  oip::ModelStreamInferResponse response;
+  response.set_error_message(ToGrpc(status).error_message());
+  response.mutable_infer_response()->set_id(request.id());
+  response.mutable_infer_response()->set_model_name(request.model_name());
+  return Serialize(response);
+}
+
+class AsyncInferenceService final : public InferenceService {
+ public:
+  AsyncInferenceService(const Workshop& workshop, const Repository& repository,
+                        Regions& regions, size_t first_method)
+      : workshop_(workshop),
+        repository_(repository),
+        regions_(regions),
+        first_method_(first_method) {}
+
+  grpc::Service* service() override { return &service_; }
+
+  void SetReady(bool is_ready) override { is_ready_ = is_ready; }
+
+  void Start(grpc::ServerCompletionQueue* queue) override {
+    using S = RawService;
+    AddAnswer<oip::ServerLiveRequest>(&S::RequestServerLive, queue);
+    AddAnswer<oip::ServerReadyRequest>(&S::RequestServerReady, queue);
+    AddAnswer<oip::ModelReadyRequest>(&S::RequestModelReady, queue);
+    AddAnswer<oip::ServerMetadataRequest>(&S::RequestServerMetadata, queue);
+    AddAnswer<oip::ModelMetadataRequest>(&S::RequestModelMetadata, queue);
+    AddAnswer<oip::ModelConfigRequest>(&S::RequestModelConfig, queue);
+    AddAnswer<oip::ModelStatisticsRequest>(&S::RequestModelStatistics, queue);
+    AddAnswer<oip::RepositoryIndexRequest>(&S::RequestRepositoryIndex, queue);
+    AddAnswer<oip::SystemSharedMemoryStatusRequest>(
+        &S::RequestSystemSharedMemoryStatus, queue);
+    AddAnswer<oip::SystemSharedMemoryRegisterRequest>(
+        &S::RequestSystemSharedMemoryRegister, queue);
+    AddAnswer<oip::SystemSharedMemoryUnregisterRequest>(
+        &S::RequestSystemSharedMemoryUnregister, queue);
+    for (const UnaryMethod& method : methods_)
+      for (int i = 0; i < kPreparedAnswers; ++i) AwaitCall(method, workshop_);
+
+    const size_t inline_bytes = regions_.allowed() ? 0 : kInlineInfer;
+    Add(
+        &S::RequestModelInfer, queue,
+        [this](grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+               const CallContext& call) {
+          InferRequest unpacked;
+          return UnpackAndInfer(request, unpacked, response, call);
+        },
+        inline_bytes);
+    const size_t stream = methods_.size();
+    exchange_ = {{kNames[stream], first_method_ + stream,
+                  [this, queue](grpc::ServerContext* context, RawStream* rpc,
+                                void* tag) {
+                    service_.RequestModelStreamInfer(context, rpc, queue, queue,
+                                                     tag);
+                  }},
+                 [this](grpc::ByteBuffer& request, const CallContext& call) {
+                   return AnswerStreamed(request, call);
+                 },
+                 inline_bytes};
+    for (int i = 0; i < kPrepared; ++i) {
+      AwaitCall(methods_.back(), workshop_);
+      AwaitExchange(exchange_, workshop_);
+    }
+  }
+
+ private:
+  // Adds the next method of kNames, of which gRPC is asked by `ask`.
+  template <class Ask, class Serve>
+  void Add(Ask ask, grpc::ServerCompletionQueue* queue, Serve serve,
+           size_t inline_bytes) {
+    const size_t k = methods_.size();
+    methods_.push_back({kNames[k], first_method_ + k,
+                        [this, ask, queue](grpc::ServerContext* context,
+                                           grpc::ByteBuffer* request,
+                                           RawWriter* writer, void* tag) {
+                          (service_.*ask)(context, request, writer, queue,
+                                          queue, tag);
+                        },
+                        std::move(serve), inline_bytes});
+  }
+
+  // Adds a method that Answer() serves.
+  template <class Request, class Ask>
+  void AddAnswer(Ask ask, grpc::ServerCompletionQueue* queue) {
+    Add(
+        ask, queue,
+        [this](grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+               const CallContext&) {
+          Request message;
+          AXIS_RETURN_IF_ERROR(Parse(request, message));
+          AXIS_ASSIGN_OR_RETURN(
+              const auto answer,
+              Answer(message, {repository_, regions_, is_ready_}));
+          response = Serialize(answer);
+          return absl::OkStatus();
+        },
+        kInlineAnswer);
+  }
+
+  absl::Status UnpackAndInfer(grpc::ByteBuffer& request, InferRequest& unpacked,
+                              grpc::ByteBuffer& response,
+                              const CallContext& call) {
+    {
+      const Phase phase(call, CallReport::kUnpack);
+      AXIS_RETURN_IF_ERROR(UnpackInfer(request, call.lease, unpacked));
+      request.Clear();  // the contents share its slices
+    }
+    return Infer(unpacked, response, call, repository_, regions_);
+  }
+
+  grpc::ByteBuffer AnswerStreamed(grpc::ByteBuffer& request,
+                                  const CallContext& call) {
+    InferRequest unpacked;
+    grpc::ByteBuffer response;
+    absl::Status status;
+    try {
+      const int64_t bytes = static_cast<int64_t>(request.Length());
+      status = CheckRequestBytes(bytes, call);
+      if (status.ok()) status = call.lease.Take(bytes);
+      if (status.ok()) status = Inflate(request, call);
+      if (status.ok())
+        status = UnpackAndInfer(request, unpacked, response, call);
+    } catch (const std::bad_alloc&) {
+      status = absl::ResourceExhaustedError("the server is out of memory");
+    }
+    return status.ok() ? PackStreamed(response)
+                       : Refusal(status, unpacked.head);
+  }
+
+  const Workshop workshop_;
+  const Repository& repository_;
+  Regions& regions_;
+  const size_t first_method_;
+  std::atomic<bool> is_ready_{true};
+  RawService service_;
+  std::deque<UnaryMethod> methods_;  // calls refer to them
+  ExchangeMethod exchange_;
+};
+
+}  // namespace
+
+std::vector<std::string> InferenceService::MethodNames() {
+  return {std::begin(kNames), std::end(kNames)};
+}
+
+std::unique_ptr<InferenceService> MakeInferenceService(
+    const Workshop& workshop, const Repository& repository, Regions& regions,
+    size_t first_method) {
+  return std::make_unique<AsyncInferenceService>(workshop, repository, regions,
+                                                 first_method);
+}
+
+}  // namespace axis

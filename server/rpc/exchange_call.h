@@ -1,0 +1,26 @@
+// Streaming calls in which every request gets one response, in order, and one
+// that fails does not end the stream.
+#pragma once
+
+#include <grpcpp/support/byte_buffer.h>
+
+#include <functional>
+
+#include "server/call/corridor.h"
+#include "server/rpc/stream_call.h"
+#include "server/rpc/workshop.h"
+
+namespace axis {
+
+struct ExchangeMethod {
+  StreamMethod stream;
+  // Answers a message, whatever it is, which may be compressed.
+  std::function<grpc::ByteBuffer(grpc::ByteBuffer&, const CallContext&)> answer;
+  size_t inline_bytes;  // as of UnaryMethod
+};
+
+// Waits for the next stream, and whenever one comes for another.
+// `method` and `workshop` must outlive them.
+void AwaitExchange(const ExchangeMethod& method, const Workshop& workshop);
+
+}  // namespace axis

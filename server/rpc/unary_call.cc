@@ -1,0 +1,109 @@
+#include "server/rpc/unary_call.h"
+
+#include <atomic>
+#include <new>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "kernels/status.h"
+#include "server/call/inflate.h"
+#include "server/call/rpc_status.h"
+#include "server/rpc/event.h"
+#include "server/rpc/record.h"
+
+namespace axis {
+namespace {
+
+// One call, from before it arrives until it is gone; owns itself.
+class UnaryCall {
+ public:
+  UnaryCall(const UnaryMethod& method, const Workshop& workshop)
+      : method_(method), workshop_(workshop) {
+    context_.AsyncNotifyWhenDone(&done_);
+    method_.request(&context_, &request_, &writer_, &begin_);
+  }
+
+ private:
+  // A call has arrived; or none will any more.
+  void Begin(bool ok) {
+    if (!ok) {
+      delete this;
+      return;
+    }
+    AwaitCall(method_, workshop_);
+    started_ = absl::Now();
+    workshop_.metrics.CallBegins();
+    report_.received_bytes = static_cast<int64_t>(request_.Length());
+    // What a compressed message holds is not known before it is inflated.
+    if (request_.Length() <= method_.inline_bytes && !IsCompressed(request_)) {
+      Work();
+    } else {
+      workshop_.arena.enqueue([this] { Work(); });
+    }
+  }
+
+  void Work() {
+    try {
+      report_.status = TryWork();
+    } catch (const std::bad_alloc&) {
+      report_.status =
+          WithRetry(absl::ResourceExhaustedError("the server is out of memory"),
+                    absl::Seconds(1));
+    }
+    request_.Clear();
+    if (!report_.status.ok()) response_.Clear();
+    report_.sent_bytes = static_cast<int64_t>(response_.Length());
+    report_.duration = absl::Now() - started_;
+    RecordCall(workshop_, method_.method, method_.name, context_, report_);
+    if (report_.status.ok()) {
+      writer_.Finish(response_, grpc::Status::OK, &sent_);
+    } else {
+      writer_.FinishWithError(ToGrpc(report_.status), &sent_);
+    }
+  }
+
+  absl::Status TryWork() {
+    const CallContext call{workshop_.max_message_bytes, lease_, workshop_.pool,
+                           report_, [this] { return IsOver(); }};
+    if (IsOver()) return absl::CancelledError("the client gave up");
+    AXIS_RETURN_IF_ERROR(CheckRequestBytes(report_.received_bytes, call));
+    AXIS_RETURN_IF_ERROR(lease_.Take(report_.received_bytes));
+    AXIS_RETURN_IF_ERROR(Inflate(request_, call));
+    return method_.serve(request_, response_, call);
+  }
+
+  bool IsOver() const { return context_.IsCancelled() || IsLate(context_); }
+
+  // The call is gone once its status is sent and gRPC has said that it is
+  // done; either may come first.
+  void Sent(bool) { Leave(); }
+  void Done(bool) { Leave(); }
+  void Leave() {
+    if (--pending_ > 0) return;
+    workshop_.metrics.CallEnds();
+    delete this;
+  }
+
+  const UnaryMethod& method_;
+  const Workshop& workshop_;
+
+  grpc::ServerContext context_;
+  grpc::ByteBuffer request_, response_;
+  RawWriter writer_{&context_};
+  Admission::Lease lease_{workshop_.admission};
+  CallReport report_;
+  absl::Time started_;
+
+  StepOf<UnaryCall, &UnaryCall::Begin> begin_{this};
+  StepOf<UnaryCall, &UnaryCall::Sent> sent_{this};
+  StepOf<UnaryCall, &UnaryCall::Done> done_{this};
+  std::atomic<int> pending_{2};
+};
+
+}  // namespace
+
+void AwaitCall(const UnaryMethod& method, const Workshop& workshop) {
+  new UnaryCall(method, workshop);
+}
+
+}  // namespace axis

@@ -1,0 +1,26 @@
+// What calls work with, whatever service they belong to.
+#pragma once
+
+#include <tbb/task_arena.h>
+
+#include <cstdint>
+
+#include "kernels/buffer_pool.h"
+#include "server/process/admission.h"
+#include "server/process/log.h"
+#include "server/process/metrics.h"
+
+namespace axis {
+
+// All of it must outlive the calls.
+struct Workshop {
+  Admission& admission;
+  BufferPool& pool;
+  Metrics& metrics;
+  const Log& log;
+  tbb::task_arena& arena;     // large calls compute here, small ones inline
+  int64_t max_message_bytes;  // of a request or a response
+  bool access_log;            // a line for every call
+};
+
+}  // namespace axis
