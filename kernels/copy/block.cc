@@ -8,6 +8,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/copy/block/interleave-inl.h"
+#include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
@@ -43,6 +44,8 @@ void MoveItems(const BlockPlan& plan, const Block& block,
     if (plan.kernel == Kernel::kInterleave) return Interleave<T>(block);
     if (plan.kernel == Kernel::kDeinterleave) return Deinterleave<T>(block);
   }
+  if constexpr (kItem < 16)
+    if (TransposePacked<kItem>(block)) return;
   Transpose<kItem>(block, prefetcher);
 }
 

@@ -118,6 +118,16 @@ int64_t FindShuffle(const ByteCopy& copy, std::array<uint8_t, 16>& shuffle) {
   return bytes;
 }
 
+// Whether all columns start at a line, in all blocks.
+bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
+  auto at_line = [](const Loop& loop) {
+    return loop.dst_stride % kLineBytes == 0;
+  };
+  return plan.columns.empty() && std::ranges::all_of(outer, at_line) &&
+         std::ranges::all_of(plan.b.loops.begin(),
+                             plan.b.loops.begin() + plan.b.num_loops, at_line);
+}
+
 // Copies of runs that are no business of registers: one after the other.
 void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
               bool stream_tiles) {
@@ -140,9 +150,11 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
   const bool tiles = b && plan.a.step == plan.item;
   plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < 512) {
-    // Lines are whole only if they are put together first.
+    // Lines are whole only if the items are, or put together first.
+    plan.lines = plan.item % kLineBytes == 0 &&
+                 plan.a.step % kLineBytes == 0 && AreLines(plan, loops);
     plan.stage = plan.a.step == plan.item && plan.a.extent * plan.item >= 512;
-    plan.stream = plan.stage;
+    plan.stream = plan.stage || plan.lines;
   }
   if (plan.stream && tiles) plan.lead = kMaxOffsets;
   Cut(plan.a, plan.item, !tiles ? 64 << 10 : plan.stream ? 2048 : 4096);
@@ -220,13 +232,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
     return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
   });
-  // Also the places of blocks, and their columns.
-  auto at_line = [](const Loop& loop) {
-    return loop.dst_stride % kLineBytes == 0;
-  };
-  plan.lines = plan.lines && std::all_of(loops.begin(), loops.end(), at_line) &&
-               std::all_of(plan.b.loops.begin(),
-                           plan.b.loops.begin() + plan.b.num_loops, at_line);
+  plan.lines = plan.lines && AreLines(plan, loops);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }

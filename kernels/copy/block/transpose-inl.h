@@ -101,10 +101,13 @@ HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
   const uint8_t* row[kParts * kRows];
   for (int64_t i = 0; i < kParts * kRows; ++i) row[i] = src + rows[i];
   const int64_t* const columns = block.columns;
-  const int64_t steps = (block.num_b + kItems - 1) / kItems;
-  const int64_t lines =
-      (PrefetchLines(kParts * kRows, block.num_b * kItem) + steps - 1) / steps;
   const bool prefetch = prefetcher.has_block();
+  int64_t lines = 0;  // to prefetch with each step
+  if (prefetch) {
+    const int64_t steps = (block.num_b + kItems - 1) / kItems;
+    lines = (PrefetchLines(kParts * kRows, block.num_b * kItem) + steps - 1) /
+            steps;
+  }
   const int64_t last = block.num_b - kItems;
   for (int64_t b = 0;; b = std::min(b + kItems, last)) {
     V x[kItems], y[kItems];
@@ -130,8 +133,10 @@ HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
 }
 
 // Whether all columns of `block` start at a line.
-inline bool AreLines(const Block& block, const uint8_t* dst) {
-  uintptr_t bits = reinterpret_cast<uintptr_t>(dst);
+inline bool AreLines(const Block& block) {
+  uintptr_t bits = reinterpret_cast<uintptr_t>(block.dst);
+  if (block.batch.extent > 1)
+    bits |= static_cast<uintptr_t>(block.batch.dst_stride);
   for (int64_t b = 0; b < block.num_b; ++b)
     bits |= static_cast<uintptr_t>(block.columns[b]);
   return bits % kLineBytes == 0;
@@ -194,13 +199,13 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
 }
 
 // The strips that are lines; returns how many items of side A they hold.
+// REQUIRES: num_b >= kPieceItems; AreLines(block).
 template <int64_t kItem>
 HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
                                   uint8_t* dst, Prefetcher& prefetcher) {
   constexpr int64_t kParts = kLineBytes / kVectorBytes;
   constexpr int64_t kRows = kLineBytes / kItem;
   if constexpr (kParts > 2) return 0;
-  if (block.num_b < kPieceBytes / kItem || !AreLines(block, dst)) return 0;
   int64_t a = 0;
   for (; a + kRows <= block.num_a; a += kRows) {
     const int64_t* rows = block.rows + a;
@@ -276,11 +281,14 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   if (!strips && !shorts) return MoveRows(block, prefetcher);
+  const bool lines = strips && block.num_a * kItem >= kLineBytes &&
+                     block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;
     if (strips) {
-      const int64_t a = TransposeLines<kItem>(block, src, dst, prefetcher);
+      const int64_t a =
+          lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
       if (a < block.num_a)
         TransposeStrips<kVectorBytes, kItem>(block, src, dst, a, prefetcher);
     } else if constexpr (kItem < kPieceBytes) {
