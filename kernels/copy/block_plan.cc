@@ -196,9 +196,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
       plan.columns.empty() ? plan.b.loops[0].dst_stride : 1;
   const bool src_conflicts = src_stride % conflict == 0;
   const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
-  int64_t a_bytes = 1024, b_bytes = dst_conflicts ? 64 : 512;
+  int64_t a_bytes = 512, b_bytes = dst_conflicts ? 64 : 512;
   if (stream) {
     plan.stage = plan.stream = true;
+    a_bytes = 1024;
     b_bytes = 256;
     plan.lines = item < kPiece && dst_stride % kLineBytes == 0 &&
                  (src_conflicts || !dst_conflicts);
@@ -217,7 +218,6 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   } else if (src_conflicts && dst_stride % conflict == 0 &&
              total_bytes >= machine.l2) {
     plan.stage = true;
-    a_bytes = 512;
     b_bytes = 256;
   }
   Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);

@@ -1,4 +1,5 @@
 // Copying runs of bytes, per SIMD target. Included once for each target.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
@@ -20,10 +21,28 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies with a size the compiler knows become one load and one store.
+// The size of a vector.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int64_t kVectorBytes = 16;
+#else
+inline constexpr int64_t kVectorBytes =
+    static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
+#endif
+
+// Copies a power of two, with as few loads and stores as there can be. GCC
+// would move no more than 16 bytes at once, whatever the target.
 template <int64_t kBytes>
 HWY_INLINE void CopyFixed(uint8_t* HWY_RESTRICT dst,
                           const uint8_t* HWY_RESTRICT src) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kBytes >= 16) {
+    const hn::CappedTag<uint8_t, static_cast<size_t>(kBytes)> d;
+    HWY_UNROLL(4)
+    for (int64_t i = 0; i < kBytes; i += std::min(kBytes, kVectorBytes))
+      hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
+    return;
+  }
+#endif
   uint8_t bytes[kBytes];
   std::memcpy(bytes, src, kBytes);
   std::memcpy(dst, bytes, kBytes);
@@ -33,20 +52,9 @@ HWY_INLINE void CopyFixed(uint8_t* HWY_RESTRICT dst,
 template <int64_t kBytes>
 HWY_INLINE void CopyHalves(uint8_t* HWY_RESTRICT dst,
                            const uint8_t* HWY_RESTRICT src, int64_t bytes) {
-  uint8_t head[kBytes], tail[kBytes];
-  std::memcpy(head, src, kBytes);
-  std::memcpy(tail, src + bytes - kBytes, kBytes);
-  std::memcpy(dst, head, kBytes);
-  std::memcpy(dst + bytes - kBytes, tail, kBytes);
+  CopyFixed<kBytes>(dst, src);
+  CopyFixed<kBytes>(dst + bytes - kBytes, src + bytes - kBytes);
 }
-
-// The size of a vector.
-#if HWY_TARGET == HWY_SCALAR
-inline constexpr int64_t kVectorBytes = 16;
-#else
-inline constexpr int64_t kVectorBytes =
-    static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
-#endif
 
 // Copies kVectorBytes or more.
 HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
