@@ -94,8 +94,9 @@ bool IsOuter(const Loop& a, const Loop& b) {
 // The plan of `loops`, which are innermost first, in elements.
 Plan PlanOf(absl::InlinedVector<Loop, 8>& loops, int64_t src_offset,
             int64_t dst_offset, int64_t item_bits) {
-  Sort(loops,
-       [](const Loop& a, const Loop& b) { return a.dst_stride < b.dst_stride; });
+  Sort(loops, [](const Loop& a, const Loop& b) {
+    return a.dst_stride < b.dst_stride;
+  });
   Plan plan;  // GCC would first clear all of an initialized aggregate
   plan.item_bits = item_bits;
   plan.src_offset = src_offset * item_bits;

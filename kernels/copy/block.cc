@@ -1,6 +1,7 @@
 #include "kernels/copy/block.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
@@ -88,6 +89,7 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   staged.dst = scratch;
   staged.columns = columns;
   staged.batch.dst_stride = block.num_b * pitch;
+  assert(block.batch.extent * staged.batch.dst_stride <= kStageBytes);
   Prefetcher nothing;
   MoveBlock(plan, staged, nothing);
   auto write = [&](int64_t at, const uint8_t* from, int64_t bytes) HWY_ATTR {

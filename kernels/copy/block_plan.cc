@@ -151,8 +151,8 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
   plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < 512) {
     // Lines are whole only if the items are, or put together first.
-    plan.lines = plan.item % kLineBytes == 0 &&
-                 plan.a.step % kLineBytes == 0 && AreLines(plan, loops);
+    plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
+                 AreLines(plan, loops);
     plan.stage = plan.a.step == plan.item && plan.a.extent * plan.item >= 512;
     plan.stream = plan.stage || plan.lines;
   }

@@ -128,8 +128,8 @@ bool MoveSquares(int64_t item_bits, const absl::InlinedVector<Loop, 8>& loops,
                         int64_t extent_b, uint8_t* block_dst) {
     for (int64_t i = 0; i < extent_a; ++i)
       HWY_DYNAMIC_DISPATCH(TransposeSquares)
-      (item_bits, block_src + i * items * row_stride, row_stride, extent_b,
-       scratch + i * items * pitch, pitch);
+    (item_bits, block_src + i * items * row_stride, row_stride, extent_b,
+     scratch + i * items * pitch, pitch);
     ByteCopy copy{1,
                   {{extent_b, 1, items * column_stride},
                    {items, pitch, column_stride},

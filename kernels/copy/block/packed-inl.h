@@ -1,10 +1,11 @@
 // Transposing small blocks that lie packed on both sides, per SIMD target.
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/transpose-inl.h"
+#include "kernels/copy/block/pieces-inl.h"
 
 #if defined(AXIS_BLOCK_PACKED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_PACKED_INL_H_
