@@ -75,14 +75,13 @@ bool IsWholeUnits(const Plan& plan) {
 
 // REQUIRES: IsWholeUnits(plan).
 Move MoveOf(const Plan& plan, const uint8_t* src, std::byte* dst) {
-  Move move{.copy = {plan.run / 8, plan.loops},
-            .src = src + plan.src_offset / 8,
-            .dst = Bytes(dst) + plan.dst_offset / 8,
-            .columns = {}};
-  for (Loop& loop : move.copy.loops) {
-    loop.src_stride /= 8;
-    loop.dst_stride /= 8;
-  }
+  Move move;
+  move.copy.item = plan.run / 8;
+  for (const Loop& loop : plan.loops)
+    move.copy.loops.push_back(
+        {loop.extent, loop.src_stride / 8, loop.dst_stride / 8});
+  move.src = src + plan.src_offset / 8;
+  move.dst = Bytes(dst) + plan.dst_offset / 8;
   return move;
 }
 

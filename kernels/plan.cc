@@ -72,17 +72,35 @@ std::optional<int64_t> StoredBytes(std::span<const int64_t> shape,
   return empty ? 0 : PackedBytes(size / width, item_bits);
 }
 
-std::optional<Plan> CompilePlan(const View& src, const View& dst,
-                                int64_t item_bits) {
-  assert(ShapeOf(src) == ShapeOf(dst));
-  Plan plan{.item_bits = item_bits, .loops = {}};
-  if (SizeOf(src) == 0) return plan;
-  absl::InlinedVector<Loop, 8> loops;  // innermost first, in elements
-  for (size_t i = src.axes.size(); i-- > 0;)
-    if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
-  std::stable_sort(
-      loops.begin(), loops.end(),
-      [](const Loop& a, const Loop& b) { return a.dst_stride < b.dst_stride; });
+namespace {
+
+// Insertion sort: there are few loops, nearly in order, and std::stable_sort
+// would allocate.
+template <class Before>
+void Sort(absl::InlinedVector<Loop, 8>& loops, Before before) {
+  for (size_t i = 1; i < loops.size(); ++i) {
+    const Loop loop = loops[i];
+    size_t at = i;
+    for (; at > 0 && before(loop, loops[at - 1]); --at)
+      loops[at] = loops[at - 1];
+    loops[at] = loop;
+  }
+}
+
+bool IsOuter(const Loop& a, const Loop& b) {
+  return a.dst_stride > b.dst_stride;
+}
+
+// The plan of `loops`, which are innermost first, in elements.
+Plan PlanOf(absl::InlinedVector<Loop, 8>& loops, int64_t src_offset,
+            int64_t dst_offset, int64_t item_bits) {
+  Sort(loops, [](const Loop& a, const Loop& b) {
+    return a.dst_stride < b.dst_stride;
+  });
+  Plan plan;  // GCC would first clear all of an initialized aggregate
+  plan.item_bits = item_bits;
+  plan.src_offset = src_offset * item_bits;
+  plan.dst_offset = dst_offset * item_bits;
   int64_t run = 1;
   for (const Loop& loop : loops) {
     if (plan.loops.empty() && loop.src_stride == run &&
@@ -99,10 +117,33 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
     loop.src_stride *= item_bits;
     loop.dst_stride *= item_bits;
   }
-  plan.src_offset = src.offset * item_bits;
-  plan.dst_offset = dst.offset * item_bits;
   plan.run = run * item_bits;
   return plan;
+}
+
+}  // namespace
+
+std::optional<Plan> CompilePlan(const View& src, const View& dst,
+                                int64_t item_bits) {
+  assert(ShapeOf(src) == ShapeOf(dst));
+  if (SizeOf(src) == 0) return Plan{.item_bits = item_bits, .loops = {}};
+  absl::InlinedVector<Loop, 8> loops;
+  for (size_t i = src.axes.size(); i-- > 0;)
+    if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
+  return PlanOf(loops, src.offset, dst.offset, item_bits);
+}
+
+Plan CompilePlan(const View& src, int64_t item_bits) {
+  absl::InlinedVector<Loop, 8> loops;
+  int64_t dst_stride = 1;
+  for (auto axis = src.axes.rbegin(); axis != src.axes.rend(); ++axis)
+    for (auto mode = axis->rbegin(); mode != axis->rend(); ++mode) {
+      if (mode->extent == 0) return {.item_bits = item_bits, .loops = {}};
+      if (mode->extent == 1) continue;
+      loops.push_back({mode->extent, mode->stride, dst_stride});
+      dst_stride *= mode->extent;
+    }
+  return PlanOf(loops, src.offset, 0, item_bits);
 }
 
 namespace {
@@ -115,10 +156,9 @@ class Cutter {
   Cutter(const Plan& plan, int64_t begin, int64_t end,
          absl::FunctionRef<void(const Plan&)> f)
       : begin_(begin), end_(end), f_(f), part_(plan) {
-    std::stable_sort(part_.loops.begin(), part_.loops.end(),
-                     [](const Loop& a, const Loop& b) {
-                       return a.src_stride > b.src_stride;
-                     });
+    Sort(part_.loops, [](const Loop& a, const Loop& b) {
+      return a.src_stride > b.src_stride;
+    });
     spans_.resize(part_.loops.size() + 1);
     spans_.back() = part_.run;
     for (size_t k = part_.loops.size(); k-- > 0;)
@@ -186,10 +226,7 @@ class Cutter {
         std::remove_if(part.loops.begin(), part.loops.end(),
                        [](const Loop& l) { return l.extent == 1; }),
         part.loops.end());
-    std::stable_sort(part.loops.begin(), part.loops.end(),
-                     [](const Loop& a, const Loop& b) {
-                       return a.dst_stride > b.dst_stride;
-                     });
+    Sort(part.loops, IsOuter);
     f_(part);
   }
 
@@ -205,10 +242,6 @@ class Cutter {
 void ForEachPart(const Plan& plan, int64_t begin, int64_t end,
                  absl::FunctionRef<void(const Plan& part)> f) {
   if (plan.run > 0) Cutter(plan, begin, end, f).Cut(0);
-}
-
-Plan CompilePlan(const View& src, int64_t item_bits) {
-  return *CompilePlan(src, Dense(ShapeOf(src)), item_bits);
 }
 
 }  // namespace axis

@@ -1,14 +1,16 @@
 #include "kernels/copy/block.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
-#include <limits>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/copy/block/interleave-inl.h"
+#include "kernels/copy/block/packed-inl.h"
+#include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/block/walk.h"
@@ -36,86 +38,60 @@ void Shuffle(const Block& block, const uint8_t* shuffle) {
 }
 
 template <int64_t kItem>
-void MoveItems(const BlockPlan& plan, const Block& block) {
+void MoveItems(const BlockPlan& plan, const Block& block,
+               Prefetcher& prefetcher) {
   if constexpr (kItem <= 8) {
     using T = hwy::UnsignedFromSize<kItem>;
     if (plan.kernel == Kernel::kInterleave) return Interleave<T>(block);
     if (plan.kernel == Kernel::kDeinterleave) return Deinterleave<T>(block);
   }
-  Transpose<kItem>(block);
+  if constexpr (kItem < 16)
+    if (TransposePacked<kItem>(block)) return;
+  Transpose<kItem>(block, prefetcher);
 }
 
-void MoveBlock(const BlockPlan& plan, const Block& block) {
+void MoveBlock(const BlockPlan& plan, const Block& block,
+               Prefetcher& prefetcher) {
   if (plan.kernel == Kernel::kShuffle)
     return Shuffle(block, plan.shuffle.data());
   if (plan.kernel == Kernel::kRows)
-    return plan.stream && !plan.stage ? StreamRows(block) : MoveRows(block);
+    return block.stream ? StreamRows(block, prefetcher)
+                        : MoveRows(block, prefetcher);
   switch (plan.item) {
     case 1:
-      return MoveItems<1>(plan, block);
+      return MoveItems<1>(plan, block, prefetcher);
     case 2:
-      return MoveItems<2>(plan, block);
+      return MoveItems<2>(plan, block, prefetcher);
     case 4:
-      return MoveItems<4>(plan, block);
+      return MoveItems<4>(plan, block, prefetcher);
     case 8:
-      return MoveItems<8>(plan, block);
+      return MoveItems<8>(plan, block, prefetcher);
     default:
-      return MoveItems<16>(plan, block);
+      return MoveItems<16>(plan, block, prefetcher);
   }
 }
 
-// Reads and writes take turns at this pace.
+// Staged runs are written, and the next ones prefetched, at this pace.
 constexpr int64_t kWriteBytes = 1024;
 
-// Prefetches a block, some lines at a time: all at once they would have to
-// queue, and whatever comes next behind them.
-inline constexpr int64_t kWholeBlock = std::numeric_limits<int64_t>::max();
-
-class Prefetcher {
- public:
-  explicit Prefetcher(const Block& block) : block_(block) {}
-
-  void Prefetch(int64_t lines) {
-    const int64_t bytes = block_.num_b * block_.item;
-    while (lines > 0 && t_ < block_.batch.extent) {
-      const uint8_t* at =
-          block_.src + t_ * block_.batch.src_stride + block_.rows[a_] + offset_;
-      // Rows may be shorter than a line.
-      if (at < last_ || at >= last_ + kLineBytes) {
-        last_ = at;
-        hwy::Prefetch(at);
-        --lines;
-      }
-      if ((offset_ += kLineBytes) < bytes) continue;
-      offset_ = 0;
-      if (++a_ < block_.num_a) continue;
-      a_ = 0;
-      ++t_;
-    }
-  }
-
- private:
-  const Block& block_;
-  const uint8_t* last_ = nullptr;
-  int64_t t_ = 0, a_ = 0, offset_ = 0;
-};
-
 // Moves a block by way of scratch, to write its destination in long runs.
-// Prefetches meanwhile.
 void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
-                int64_t* columns, Prefetcher* prefetcher) {
+                int64_t* columns, Prefetcher& prefetcher) {
   const int64_t run = block.num_a * block.item;
   // Rows of whole lines are better kept apart: packed, they would evict each
   // other where they are a power of two long.
   const bool packed = block.packed && run % kLineBytes != 0;
   Block staged = block;
   staged.packed = packed;
+  staged.stream = false;
   const int64_t pitch = packed ? run : RoundUpToLine(run) + kLineBytes;
   for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
   staged.dst = scratch;
   staged.columns = columns;
   staged.batch.dst_stride = block.num_b * pitch;
-  MoveBlock(plan, staged);
+  assert(block.batch.extent * staged.batch.dst_stride <= kStageBytes);
+  Prefetcher nothing;
+  MoveBlock(plan, staged, nothing);
   auto write = [&](int64_t at, const uint8_t* from, int64_t bytes) HWY_ATTR {
     while (bytes > 0) {
       // Up to the end of a line.
@@ -123,12 +99,9 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
           bytes, kWriteBytes - static_cast<int64_t>(
                                    reinterpret_cast<uintptr_t>(block.dst + at) %
                                    kLineBytes));
-      if (plan.stream) {
-        StreamRun(block.dst + at, from, part);
-      } else {
-        CopyRun(block.dst + at, from, part);
-      }
-      if (prefetcher != nullptr) prefetcher->Prefetch(part / kLineBytes);
+      block.stream ? StreamRun(block.dst + at, from, part)
+                   : CopyRun(block.dst + at, from, part);
+      if (prefetcher.has_block()) prefetcher.Prefetch(part / kLineBytes);
       at += part, from += part, bytes -= part;
     }
   };
@@ -152,17 +125,21 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   int64_t rows[kMaxOffsets], columns[kMaxOffsets];
   int64_t staged_columns[kMaxOffsets];
   BlockWalk walk(plan, src, src_end, dst, rows, columns);
+  // Narrow vectors would leave lines half written.
+  const bool direct =
+      plan.lines && IsAtLine(dst) && 2 * kVectorBytes >= kLineBytes;
+  const bool stage = plan.stage && !direct;
   Block block;
   for (bool more = walk.Next(block); more;) {
     Block next;
     more = walk.Next(next);
-    Prefetcher prefetcher(next);
-    if (plan.stage) {
-      MoveStaged(plan, block, StageScratch(), staged_columns,
-                 plan.prefetch && more ? &prefetcher : nullptr);
+    Prefetcher prefetcher;
+    if (plan.lead > 0)
+      prefetcher = Prefetcher(block, more ? &next : nullptr, plan.lead);
+    if (stage) {
+      MoveStaged(plan, block, StageScratch(), staged_columns, prefetcher);
     } else {
-      if (plan.prefetch && more) prefetcher.Prefetch(kWholeBlock);
-      MoveBlock(plan, block);
+      MoveBlock(plan, block, prefetcher);
     }
     block = next;
   }

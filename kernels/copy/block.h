@@ -13,6 +13,10 @@ constexpr int64_t RoundUpToLine(int64_t bytes) {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
+inline bool IsAtLine(const uint8_t* at) {
+  return reinterpret_cast<uintptr_t>(at) % kLineBytes == 0;
+}
+
 // Moves item (a, b) of repetition t
 //   from  src + t * batch.src_stride + rows[a] + b * b_step
 //   to    dst + t * batch.dst_stride + columns[b] + a * a_step.
@@ -26,6 +30,7 @@ struct Block {
   const int64_t* rows;
   const int64_t* columns;
   bool packed;  // columns[b] == b * num_a * item
+  bool stream;  // past the caches
   Loop batch;
 };
 

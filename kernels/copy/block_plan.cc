@@ -118,6 +118,16 @@ int64_t FindShuffle(const ByteCopy& copy, std::array<uint8_t, 16>& shuffle) {
   return bytes;
 }
 
+// Whether all columns start at a line, in all blocks.
+bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
+  auto at_line = [](const Loop& loop) {
+    return loop.dst_stride % kLineBytes == 0;
+  };
+  return plan.columns.empty() && std::ranges::all_of(outer, at_line) &&
+         std::ranges::all_of(plan.b.loops.begin(),
+                             plan.b.loops.begin() + plan.b.num_loops, at_line);
+}
+
 // Copies of runs that are no business of registers: one after the other.
 void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
               bool stream_tiles) {
@@ -140,11 +150,13 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
   const bool tiles = b && plan.a.step == plan.item;
   plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < 512) {
-    // Lines are whole only if they are put together first.
+    // Lines are whole only if the items are, or put together first.
+    plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
+                 AreLines(plan, loops);
     plan.stage = plan.a.step == plan.item && plan.a.extent * plan.item >= 512;
-    plan.stream = plan.stage;
+    plan.stream = plan.stage || plan.lines;
   }
-  plan.prefetch = plan.stream && tiles;
+  if (plan.stream && tiles) plan.lead = kMaxOffsets;
   Cut(plan.a, plan.item, !tiles ? 64 << 10 : plan.stream ? 2048 : 4096);
   Cut(plan.b, plan.item, plan.stream ? 512 : 2048);
   plan.outer = loops;
@@ -182,17 +194,31 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   const int64_t src_stride = plan.a.loops[0].src_stride;
   const int64_t dst_stride =
       plan.columns.empty() ? plan.b.loops[0].dst_stride : 1;
-  int64_t a_bytes = 1024, b_bytes = 512;
+  const bool src_conflicts = src_stride % conflict == 0;
+  const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
+  int64_t a_bytes = 512, b_bytes = dst_conflicts ? 64 : 512;
   if (stream) {
-    plan.stage = plan.stream = plan.prefetch = true;
+    plan.stage = plan.stream = true;
+    a_bytes = 1024;
     b_bytes = 256;
-  } else if (src_stride % conflict == 0 && dst_stride % conflict == 0 &&
+    plan.lines = item < kPiece && dst_stride % kLineBytes == 0 &&
+                 (src_conflicts || !dst_conflicts);
+    if (!plan.lines) {
+      plan.lead = kMaxOffsets;
+    } else if (src_conflicts) {
+      // What is prefetched would be evicted again before its turn.
+      a_bytes = 512;
+      b_bytes = 1024;
+    } else {
+      // Of a page of the destination all, of the source a line at a time.
+      plan.lead = kMaxOffsets;
+      a_bytes = kPage;
+      b_bytes = kLineBytes;
+    }
+  } else if (src_conflicts && dst_stride % conflict == 0 &&
              total_bytes >= machine.l2) {
     plan.stage = true;
-    a_bytes = 512;
     b_bytes = 256;
-  } else if (dst_stride % (conflict / 2) == 0) {
-    b_bytes = 64;
   }
   Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
   if (plan.columns.empty())
@@ -201,11 +227,12 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   Cut(plan.b, item, b_bytes);
   // Short runs gain nothing from being put together.
   if (plan.a.extent * item < 256)
-    plan.stage = plan.stream = plan.prefetch = false;
+    plan.stage = plan.stream = false, plan.lead = 0;
   // Blocks that are close together on both sides share lines and pages.
   std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
     return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
   });
+  plan.lines = plan.lines && AreLines(plan, loops);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }

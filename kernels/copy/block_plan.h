@@ -41,12 +41,15 @@ struct Side {
 
 struct BlockPlan {
   Kernel kernel = Kernel::kRows;
-  // Writes a block to scratch first, then to the destination in long runs.
-  bool stage = false;
   // Writes to the destination past the caches.
   bool stream = false;
-  // Prefetches the next block while moving one.
-  bool prefetch = false;
+  // Writes a block to scratch first, then to the destination in long runs.
+  bool stage = false;
+  // Need not do so if the destination starts at a line: then so do all the
+  // runs that are written to it.
+  bool lines = false;
+  // How many rows of side A ahead the source is prefetched; 0 if it is not.
+  int64_t lead = 0;
   int64_t item = 0;
   Side a;
   Side b;

@@ -10,6 +10,7 @@
 #include "kernels/copy/machine.h"
 #include "kernels/copy/pack.h"
 #include "kernels/copy/scratch.h"
+#include "kernels/copy/squares.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {
@@ -93,6 +94,7 @@ class NarrowCopy {
 
   // Copies the elements of `loops`, from element `from` to element `to`.
   void Move(const Loops& loops, int64_t from, int64_t to) const {
+    if (MoveSquares(bits_, loops, src_, from, dst_, to)) return;
     const Strides most = BlockOf(loops);
     Strides begin(loops.size(), 0), extents(loops.size());
     for (;;) {

@@ -11,8 +11,8 @@ namespace axis {
 // A byte copy and where it happens.
 struct Move {
   ByteCopy copy;  // canonical
-  const uint8_t* src;
-  uint8_t* dst;
+  const uint8_t* src = nullptr;
+  uint8_t* dst = nullptr;
   // If not empty, the items of `copy` are followed by items for as many other
   // destinations: the i-th goes columns[i] bytes after the first.
   std::span<const int64_t> columns;

@@ -8,7 +8,7 @@
 
 namespace axis {
 
-inline constexpr int64_t kStageBytes = 512 << 10;
+inline constexpr int64_t kStageBytes = 640 << 10;
 inline constexpr int64_t kUnpackedBytes = 384 << 10;
 
 // Memory aligned to pages.

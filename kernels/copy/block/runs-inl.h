@@ -1,10 +1,12 @@
 // Copying runs of bytes, per SIMD target. Included once for each target.
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/prefetch.h"
 
 #if defined(AXIS_BLOCK_RUNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_RUNS_INL_H_
@@ -19,10 +21,28 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Copies with a size the compiler knows become one load and one store.
+// The size of a vector.
+#if HWY_TARGET == HWY_SCALAR
+inline constexpr int64_t kVectorBytes = 16;
+#else
+inline constexpr int64_t kVectorBytes =
+    static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
+#endif
+
+// Copies a power of two, with as few loads and stores as there can be. GCC
+// would move no more than 16 bytes at once, whatever the target.
 template <int64_t kBytes>
 HWY_INLINE void CopyFixed(uint8_t* HWY_RESTRICT dst,
                           const uint8_t* HWY_RESTRICT src) {
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (kBytes >= 16) {
+    const hn::CappedTag<uint8_t, static_cast<size_t>(kBytes)> d;
+    HWY_UNROLL(4)
+    for (int64_t i = 0; i < kBytes; i += std::min(kBytes, kVectorBytes))
+      hn::StoreU(hn::LoadU(d, src + i), d, dst + i);
+    return;
+  }
+#endif
   uint8_t bytes[kBytes];
   std::memcpy(bytes, src, kBytes);
   std::memcpy(dst, bytes, kBytes);
@@ -32,20 +52,9 @@ HWY_INLINE void CopyFixed(uint8_t* HWY_RESTRICT dst,
 template <int64_t kBytes>
 HWY_INLINE void CopyHalves(uint8_t* HWY_RESTRICT dst,
                            const uint8_t* HWY_RESTRICT src, int64_t bytes) {
-  uint8_t head[kBytes], tail[kBytes];
-  std::memcpy(head, src, kBytes);
-  std::memcpy(tail, src + bytes - kBytes, kBytes);
-  std::memcpy(dst, head, kBytes);
-  std::memcpy(dst + bytes - kBytes, tail, kBytes);
+  CopyFixed<kBytes>(dst, src);
+  CopyFixed<kBytes>(dst + bytes - kBytes, src + bytes - kBytes);
 }
-
-// The size of a vector.
-#if HWY_TARGET == HWY_SCALAR
-inline constexpr int64_t kVectorBytes = 16;
-#else
-inline constexpr int64_t kVectorBytes =
-    static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<uint8_t>()));
-#endif
 
 // Copies kVectorBytes or more.
 HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
@@ -134,7 +143,7 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
 }
 
 // Moves the items of a block one by one.
-HWY_INLINE void MoveRows(const Block& block) {
+HWY_INLINE void MoveRows(const Block& block, Prefetcher& prefetcher) {
   // Copies of what the loops need: for all the compiler knows, the bytes they
   // write could be those of the block itself.
   const int64_t num_a = block.num_a, num_b = block.num_b;
@@ -142,6 +151,8 @@ HWY_INLINE void MoveRows(const Block& block) {
   const int64_t* const rows = block.rows;
   const int64_t* const columns = block.columns;
   const Loop batch = block.batch;
+  const int64_t lines = PrefetchLines(num_a, block.item);
+  const bool prefetch = prefetcher.has_block();
   WithCopier(block.item, [&](auto copy) HWY_ATTR {
     for (int64_t t = 0; t < batch.extent; ++t)
       for (int64_t b = 0; b < num_b; ++b) {
@@ -149,20 +160,29 @@ HWY_INLINE void MoveRows(const Block& block) {
         uint8_t* dst = block.dst + t * batch.dst_stride + columns[b];
         for (int64_t a = 0; a < num_a; ++a, dst += a_step)
           copy(dst, src + rows[a]);
+        if (prefetch) prefetcher.Prefetch(lines);
       }
   });
 }
 
+HWY_INLINE void MoveRows(const Block& block) {
+  Prefetcher nothing;
+  MoveRows(block, nothing);
+}
+
 // The same, past the caches.
-inline void StreamRows(const Block& block) {
+inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
+  const int64_t lines = PrefetchLines(1, block.item);
   for (int64_t t = 0; t < block.batch.extent; ++t)
     for (int64_t b = 0; b < block.num_b; ++b)
-      for (int64_t a = 0; a < block.num_a; ++a)
+      for (int64_t a = 0; a < block.num_a; ++a) {
         StreamRun(block.dst + t * block.batch.dst_stride + block.columns[b] +
                       a * block.a_step,
                   block.src + t * block.batch.src_stride + block.rows[a] +
                       b * block.b_step,
                   block.item);
+        prefetcher.Prefetch(lines);
+      }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -5,6 +5,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/pieces-inl.h"
+#include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
 
 #if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -21,125 +23,64 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 
 template <int64_t kItem>
-void Transpose(const Block& block) {
-  MoveRows(block);
+void Transpose(const Block& block, Prefetcher& prefetcher) {
+  MoveRows(block, prefetcher);
 }
 
 #else
 
-// A piece is the 16 bytes of a row that a tile is wide. Vectors hold one in
-// each of their 128-bit blocks, so that nothing ever crosses those.
-inline constexpr int64_t kPieceBytes = 16;
-
-// Vectors of kBytes. 16-byte items need no lanes of their own: they only move.
-template <int64_t kBytes, int64_t kItem>
-using VectorOf = hn::FixedTag<
-    hwy::UnsignedFromSize<static_cast<size_t>(std::min<int64_t>(kItem, 8))>,
-    static_cast<size_t>(kBytes / std::min<int64_t>(kItem, 8))>;
-
-template <class D>
-HWY_INLINE hn::Vec<D> LoadAt(D d, const uint8_t* from) {
-  return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(from));
-}
-
-template <class D>
-HWY_INLINE void StoreAt(hn::Vec<D> x, D d, uint8_t* to) {
-  hn::StoreU(x, d, reinterpret_cast<hn::TFromD<D>*>(to));
-}
-
-// Loads a piece into each block of a vector: from row[0], row[gap], ...
-template <int64_t kBytes, int64_t kItem>
-HWY_INLINE auto LoadPieces(const uint8_t* const* HWY_RESTRICT row, int64_t gap,
-                           int64_t offset) {
-  const VectorOf<kBytes, kItem> d;
-  if constexpr (kBytes == kPieceBytes) {
-    return LoadAt(d, row[0] + offset);
-  } else {
-    return hn::Combine(
-        d,
-        LoadPieces<kBytes / 2, kItem>(row + gap * (kBytes / 32), gap, offset),
-        LoadPieces<kBytes / 2, kItem>(row, gap, offset));
-  }
-}
-
-// Transposes kItems vectors of kItems items a block, in every block: log2
-// rounds of perfect shuffles of the whole rotate the bits of an item's place
-// until row and column have changed roles.
-template <size_t kRound = 1, size_t kItems, class D, class V>
-HWY_INLINE void TransposeBlocks(D d, V (&x)[kItems]) {
-  if constexpr (kRound < kItems) {
-    V y[kItems];
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kItems / 2; ++i) {
-      y[2 * i] = hn::InterleaveLower(d, x[i], x[i + kItems / 2]);
-      y[2 * i + 1] = hn::InterleaveUpper(d, x[i], x[i + kItems / 2]);
-    }
-    TransposeBlocks<kRound * 2>(d, y);
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kItems; ++i) x[i] = y[i];
-  }
-}
-
-// Writes kBytes of side A for every item of side B. `last` may overlap what
-// was written before: the same bytes again.
+// Writes kParts * kBytes of side A for every item of side B. The last items
+// may overlap those before: the same bytes again. If the columns are lines and
+// the parts fill them, lines are written whole: if no cache holds them yet,
+// that takes half the time, and only so can they be streamed.
 // REQUIRES: num_b >= kPieceItems.
-template <int64_t kBytes, int64_t kItem>
+template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
 HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
-                               const int64_t* rows, uint8_t* dst) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  const uint8_t* row[kBytes / kItem];
-  for (int64_t i = 0; i < kBytes / kItem; ++i) row[i] = src + rows[i];
-  const int64_t* const columns = block.columns;
-  const int64_t last = block.num_b - kItems;
-  for (int64_t b = 0;; b = std::min(b + kItems, last)) {
-    hn::Vec<decltype(d)> x[kItems];
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
-    TransposeBlocks(d, x);
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, dst + columns[b + i]);
-    if (b == last) return;
-  }
-}
-
-// The same for two vectors side by side, so that whole lines are written at
-// once: lines that are aligned, and that no cache holds yet, take half the
-// time.
-template <int64_t kBytes, int64_t kItem>
-HWY_INLINE void TransposeLines(const Block& block, const uint8_t* src,
-                               const int64_t* rows, uint8_t* dst) {
+                               const int64_t* rows, uint8_t* dst,
+                               Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kRows = kBytes / kItem;
   const VectorOf<kBytes, kItem> d;
-  const uint8_t* row[2 * kRows];
-  for (int64_t i = 0; i < 2 * kRows; ++i) row[i] = src + rows[i];
+  using V = hn::Vec<decltype(d)>;
+  const uint8_t* row[kParts * kRows];
+  for (int64_t i = 0; i < kParts * kRows; ++i) row[i] = src + rows[i];
   const int64_t* const columns = block.columns;
+  const bool prefetch = prefetcher.has_block();
+  int64_t lines = 0;  // to prefetch with each step
+  if (prefetch) {
+    const int64_t steps = (block.num_b + kItems - 1) / kItems;
+    lines = (PrefetchLines(kParts * kRows, block.num_b * kItem) + steps - 1) /
+            steps;
+  }
   const int64_t last = block.num_b - kItems;
   for (int64_t b = 0;; b = std::min(b + kItems, last)) {
-    hn::Vec<decltype(d)> x[kItems], y[kItems];
+    V x[kItems], y[kItems];
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i)
       x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
     TransposeBlocks(d, x);
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      y[i] = LoadPieces<kBytes, kItem>(row + kRows + i, kItems, b * kItem);
-    TransposeBlocks(d, y);
+    if constexpr (kParts == 2) {
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i)
+        y[i] = LoadPieces<kBytes, kItem>(row + kRows + i, kItems, b * kItem);
+      TransposeBlocks(d, y);
+    }
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i) {
-      uint8_t* to = dst + columns[b + i];
-      StoreAt(x[i], d, to);
-      StoreAt(y[i], d, to + kBytes);
+      uint8_t* const to = dst + columns[b + i];
+      StoreAt<kStream>(x[i], d, to);
+      if constexpr (kParts == 2) StoreAt<kStream>(y[i], d, to + kBytes);
     }
+    if (prefetch) prefetcher.Prefetch(lines);
     if (b == last) return;
   }
 }
 
 // Whether all columns of `block` start at a line.
-inline bool AreLines(const Block& block, const uint8_t* dst) {
-  uintptr_t bits = reinterpret_cast<uintptr_t>(dst);
+inline bool AreLines(const Block& block) {
+  uintptr_t bits = reinterpret_cast<uintptr_t>(block.dst);
+  if (block.batch.extent > 1)
+    bits |= static_cast<uintptr_t>(block.batch.dst_stride);
   for (int64_t b = 0; b < block.num_b; ++b)
     bits |= static_cast<uintptr_t>(block.columns[b]);
   return bits % kLineBytes == 0;
@@ -179,7 +120,8 @@ HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
 // REQUIRES: num_a >= kPieceItems.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
-                                uint8_t* dst, int64_t a) {
+                                uint8_t* dst, int64_t a,
+                                Prefetcher& prefetcher) {
   constexpr int64_t kRows = kBytes / kItem;
   const bool narrow = block.num_b < kPieceBytes / kItem;
   auto strip = [&](int64_t at) HWY_ATTR {
@@ -187,21 +129,37 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, block.rows + at, to);
     } else {
-      TransposeStrip<kBytes, kItem>(block, src, block.rows + at, to);
+      TransposeStrip<kBytes, kItem, 1, false>(block, src, block.rows + at, to,
+                                              prefetcher);
     }
   };
-  if constexpr (2 * kBytes == kLineBytes)
-    if (!narrow && a == 0 && AreLines(block, dst))
-      for (; a + 2 * kRows <= block.num_a; a += 2 * kRows)
-        TransposeLines<kBytes, kItem>(block, src, block.rows + a,
-                                      dst + a * kItem);
   for (; a + kRows <= block.num_a; a += kRows) strip(a);
   const int64_t left = block.num_a - a;
   if (left == 0) return;
   if constexpr (kBytes > kPieceBytes)
     if (left <= kRows / 2 || block.num_a < kRows)
-      return TransposeStrips<kBytes / 2, kItem>(block, src, dst, a);
+      return TransposeStrips<kBytes / 2, kItem>(block, src, dst, a, prefetcher);
   strip(block.num_a - kRows);
+}
+
+// The strips that are lines; returns how many items of side A they hold.
+// REQUIRES: num_b >= kPieceItems; AreLines(block).
+template <int64_t kItem>
+HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
+                                  uint8_t* dst, Prefetcher& prefetcher) {
+  constexpr int64_t kParts = kLineBytes / kVectorBytes;
+  constexpr int64_t kRows = kLineBytes / kItem;
+  if constexpr (kParts > 2) return 0;
+  int64_t a = 0;
+  for (; a + kRows <= block.num_a; a += kRows) {
+    const int64_t* rows = block.rows + a;
+    uint8_t* to = dst + a * kItem;
+    block.stream ? TransposeStrip<kVectorBytes, kItem, kParts, true>(
+                       block, src, rows, to, prefetcher)
+                 : TransposeStrip<kVectorBytes, kItem, kParts, false>(
+                       block, src, rows, to, prefetcher);
+  }
+  return a;
 }
 
 // Stores the kBlock-th 128 bits of each vector.
@@ -259,19 +217,24 @@ HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
 }
 
 template <int64_t kItem>
-void Transpose(const Block& block) {
+void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kShortBytes = std::min<int64_t>(kVectorBytes, 32);
   // Worst cases last: two short sides leave nothing to a vector.
   const bool strips = block.num_a > kItems ||
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
-  if (!strips && !shorts) return MoveRows(block);
+  if (!strips && !shorts) return MoveRows(block, prefetcher);
+  const bool lines = strips && block.num_a * kItem >= kLineBytes &&
+                     block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;
     if (strips) {
-      TransposeStrips<kVectorBytes, kItem>(block, src, dst, 0);
+      const int64_t a =
+          lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
+      if (a < block.num_a)
+        TransposeStrips<kVectorBytes, kItem>(block, src, dst, a, prefetcher);
     } else if constexpr (kItem < kPieceBytes) {
       TransposeShort<kShortBytes, kItem>(block, src, dst);
     }

@@ -62,6 +62,7 @@ class BlockWalk {
       block.columns += b.begin;
     }
     block.packed = IsPacked(a.size);
+    block.stream = plan_.stream;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
     Advance();
     return true;

@@ -1,0 +1,85 @@
+// Vectors of pieces: what transpositions are made of, per SIMD target.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/copy/block/runs-inl.h"
+
+#if defined(AXIS_BLOCK_PIECES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_PIECES_INL_H_
+#undef AXIS_BLOCK_PIECES_INL_H_
+#else
+#define AXIS_BLOCK_PIECES_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+// A piece is the 16 bytes of a row that a tile is wide. Vectors hold one in
+// each of their 128-bit blocks, so that nothing ever crosses those.
+inline constexpr int64_t kPieceBytes = 16;
+
+// Vectors of kBytes. 16-byte items need no lanes of their own: they only move.
+template <int64_t kBytes, int64_t kItem>
+using VectorOf = hn::FixedTag<
+    hwy::UnsignedFromSize<static_cast<size_t>(std::min<int64_t>(kItem, 8))>,
+    static_cast<size_t>(kBytes / std::min<int64_t>(kItem, 8))>;
+
+template <class D>
+HWY_INLINE hn::Vec<D> LoadAt(D d, const uint8_t* from) {
+  return hn::LoadU(d, reinterpret_cast<const hn::TFromD<D>*>(from));
+}
+
+template <bool kStream = false, class D>
+HWY_INLINE void StoreAt(hn::Vec<D> x, D d, uint8_t* to) {
+  if constexpr (kStream) {
+    hn::Stream(x, d, reinterpret_cast<hn::TFromD<D>*>(to));
+  } else {
+    hn::StoreU(x, d, reinterpret_cast<hn::TFromD<D>*>(to));
+  }
+}
+
+// Loads a piece into each block of a vector: from row[0], row[gap], ...
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE auto LoadPieces(const uint8_t* const* HWY_RESTRICT row, int64_t gap,
+                           int64_t offset) {
+  const VectorOf<kBytes, kItem> d;
+  if constexpr (kBytes == kPieceBytes) {
+    return LoadAt(d, row[0] + offset);
+  } else {
+    return hn::Combine(
+        d,
+        LoadPieces<kBytes / 2, kItem>(row + gap * (kBytes / 32), gap, offset),
+        LoadPieces<kBytes / 2, kItem>(row, gap, offset));
+  }
+}
+
+// Transposes kItems vectors of kItems items a block, in every block: log2
+// rounds of perfect shuffles of the whole rotate the bits of an item's place
+// until row and column have changed roles.
+template <size_t kRound = 1, size_t kItems, class D, class V>
+HWY_INLINE void TransposeBlocks(D d, V (&x)[kItems]) {
+  if constexpr (kRound < kItems) {
+    V y[kItems];
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems / 2; ++i) {
+      y[2 * i] = hn::InterleaveLower(d, x[i], x[i + kItems / 2]);
+      y[2 * i + 1] = hn::InterleaveUpper(d, x[i], x[i + kItems / 2]);
+    }
+    TransposeBlocks<kRound * 2>(d, y);
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i) x[i] = y[i];
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

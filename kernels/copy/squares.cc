@@ -1,0 +1,163 @@
+#include "kernels/copy/squares.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/copy/block.h"
+#include "kernels/copy/block_plan.h"
+#include "kernels/copy/byte_copy.h"
+#include "kernels/copy/machine.h"
+#include "kernels/copy/scratch.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/copy/squares.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Of two rows of fields of kField bits, the even fields of both and the odd
+// ones, if the first field of a byte is in its high bits.
+template <int kField, class D, class V>
+HWY_INLINE void SwapFields(D d, V& first, V& second) {
+  constexpr uint8_t kHigh = kField == 4 ? 0xf0 : kField == 2 ? 0xcc : 0xaa;
+  const V high = hn::Set(d, kHigh);
+  const V x = first, y = second;
+  first = hn::Or(hn::And(x, high), hn::ShiftRight<kField>(hn::And(y, high)));
+  second =
+      hn::Or(hn::ShiftLeft<kField>(hn::AndNot(high, x)), hn::AndNot(high, y));
+}
+
+template <int kField, int kRows, class D, class V>
+HWY_INLINE void SwapRows(D d, V (&x)[kRows]) {
+  constexpr int kFar = kRows * kField / 8;
+  for (int i = 0; i < kRows; ++i)
+    if ((i & kFar) == 0) SwapFields<kField>(d, x[i], x[i + kFar]);
+}
+
+// `bytes` of kRows rows of as many elements a byte: what was element k of row
+// i is element i of row k.
+template <int kRows, bool kHighFirst, class D>
+void TransposeRows(D d, const uint8_t* src, int64_t src_stride, int64_t bytes,
+                   uint8_t* dst, int64_t dst_stride) {
+  const int64_t lanes = static_cast<int64_t>(hn::MaxLanes(d));
+  const int64_t last = bytes - lanes;
+  for (int64_t at = 0;; at = std::min(at + lanes, last)) {
+    hn::Vec<D> x[kRows];
+    for (int i = 0; i < kRows; ++i)
+      x[kHighFirst ? i : kRows - 1 - i] =
+          hn::LoadU(d, src + i * src_stride + at);
+    SwapRows<4>(d, x);
+    if constexpr (kRows >= 4) SwapRows<2>(d, x);
+    if constexpr (kRows >= 8) SwapRows<1>(d, x);
+    for (int i = 0; i < kRows; ++i)
+      hn::StoreU(x[kHighFirst ? i : kRows - 1 - i], d,
+                 dst + i * dst_stride + at);
+    if (at == last) return;
+  }
+}
+
+void TransposeSquares(int64_t item_bits, const uint8_t* src, int64_t src_stride,
+                      int64_t bytes, uint8_t* dst, int64_t dst_stride) {
+  auto transpose = [&](auto d) HWY_ATTR {
+    if (item_bits == 4) {
+      TransposeRows<2, false>(d, src, src_stride, bytes, dst, dst_stride);
+    } else if (item_bits == 2) {
+      TransposeRows<4, true>(d, src, src_stride, bytes, dst, dst_stride);
+    } else {
+      TransposeRows<8, true>(d, src, src_stride, bytes, dst, dst_stride);
+    }
+  };
+  const hn::ScalableTag<uint8_t> d;
+  if (bytes >= static_cast<int64_t>(hn::MaxLanes(d))) return transpose(d);
+  transpose(hn::CappedTag<uint8_t, 1>());
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace axis {
+namespace {
+
+HWY_EXPORT(TransposeSquares);
+
+// Blocks of so many elements on either side, or of one side all; fewer are
+// mostly overhead.
+constexpr int64_t kMostBlock = 1024;
+constexpr int64_t kLeastBlock = 4096;
+
+}  // namespace
+
+bool MoveSquares(int64_t item_bits, const absl::InlinedVector<Loop, 8>& loops,
+                 const uint8_t* src, int64_t from, uint8_t* dst, int64_t to) {
+  if (item_bits != 1 && item_bits != 2 && item_bits != 4) return false;
+  const int64_t items = 8 / item_bits;  // of a byte
+  absl::InlinedVector<Loop, 8> outer;
+  std::optional<Loop> a, b;  // neighbours in the destination, in the source
+  auto is_whole = [&](int64_t n) { return n % items == 0; };
+  for (const Loop& loop : loops) {
+    if (loop.dst_stride == 1 && is_whole(loop.src_stride)) {
+      a = loop;
+    } else if (loop.src_stride == 1 && is_whole(loop.dst_stride)) {
+      b = loop;
+    } else if (is_whole(loop.src_stride) && is_whole(loop.dst_stride)) {
+      outer.push_back(loop);
+    } else {
+      return false;
+    }
+  }
+  if (!a || !b || !is_whole(a->extent) || !is_whole(b->extent) ||
+      !is_whole(from) || !is_whole(to) || a->extent * b->extent < kLeastBlock)
+    return false;
+  // In bytes from here on; those of side A are squares high.
+  const int64_t row_stride = a->src_stride / items;
+  const int64_t column_stride = b->dst_stride / items;
+  const int64_t num_a = a->extent / items, num_b = b->extent / items;
+  const int64_t block_a = std::min(num_a, kMostBlock / items);
+  const int64_t block_b = std::min(num_b, kMostBlock / items);
+  // One more line keeps the rows from evicting each other.
+  const int64_t pitch = RoundUpToLine(block_b) + kLineBytes;
+  uint8_t* const scratch = UnpackScratch();
+  auto move_block = [&](const uint8_t* block_src, int64_t extent_a,
+                        int64_t extent_b, uint8_t* block_dst) {
+    for (int64_t i = 0; i < extent_a; ++i)
+      HWY_DYNAMIC_DISPATCH(TransposeSquares)
+    (item_bits, block_src + i * items * row_stride, row_stride, extent_b,
+     scratch + i * items * pitch, pitch);
+    ByteCopy copy{1,
+                  {{extent_b, 1, items * column_stride},
+                   {items, pitch, column_stride},
+                   {extent_a, items * pitch, 1}}};
+    Canonicalize(copy);
+    MoveBlocks(PlanBlocks(copy, {}, BytesOf(copy), ThisMachine()), scratch,
+               scratch + extent_a * items * pitch, block_dst);
+  };
+  absl::InlinedVector<int64_t, 8> index(outer.size(), 0);
+  src += from / items, dst += to / items;
+  for (;;) {
+    for (int64_t i = 0; i < num_a; i += block_a)
+      for (int64_t j = 0; j < num_b; j += block_b)
+        move_block(src + i * items * row_stride + j,
+                   std::min(block_a, num_a - i), std::min(block_b, num_b - j),
+                   dst + i + j * items * column_stride);
+    size_t l = outer.size();
+    for (; l > 0; --l) {
+      const Loop& loop = outer[l - 1];
+      src += loop.src_stride / items, dst += loop.dst_stride / items;
+      if (++index[l - 1] < loop.extent) break;
+      src -= loop.extent * (loop.src_stride / items);
+      dst -= loop.extent * (loop.dst_stride / items);
+      index[l - 1] = 0;
+    }
+    if (l == 0) return true;
+  }
+}
+
+}  // namespace axis
+#endif  // HWY_ONCE
