@@ -66,6 +66,8 @@ absl::StatusOr<std::shared_ptr<Region>> Region::Map(const std::string& key,
   if (mapping == MAP_FAILED)
     return absl::ResourceExhaustedError(
         absl::StrCat("the region cannot be mapped: ", std::strerror(errno)));
+  // Where the system lets shared memory have huge pages.
+  madvise(mapping, bytes, MADV_HUGEPAGE);
   region->mapping_ = mapping;
   region->mapped_bytes_ = bytes;
   region->data_ = static_cast<std::byte*>(mapping) + before;

@@ -110,6 +110,12 @@ def claims(rows, idle, beside):
                    size, "protobuf_tuned", ["axisd"])
             paired("p50 of python / axisd", transport, size, "python",
                    ["axisd"], python if unix else None, True)
+        paired("p50 of axisd / infer, the same op by ModelInfer", transport,
+               16 * MIB, "axisd", ["infer"], 0.9, True)
+        paired("p50 of copy_shm / shm", transport, 128 * MIB, "copy_shm",
+               ["shm"], 0.9, True)
+        paired("p50 of copy, on huge pages / shm", transport, 128 * MIB,
+               "copy", ["shm"])
         for size in (MIB, 16 * MIB, 128 * MIB):
             found = [by.find(transport, size, s)
                      for s in ("axisd", "echo", "copy")]

@@ -30,10 +30,11 @@ SHAPES = {1 << 10: "4,4,4,4", 1 << 16: "4,16,16,16", 1 << 20: "4,64,64,16",
 RUNNERS = {"echo": ("echo", "echo"), "axisd": ("transpose", "axisd"),
            "axisd_identity": ("identity", "axisd"),
            "axisd_split": ("split", "axisd"), "stream": ("stream", "axisd"),
+           "infer": ("infer", "axisd"), "shm": ("shm", "axisd"),
            "protobuf": ("echo", "protobuf"),
            "protobuf_tuned": ("echo", "protobuf_tuned"),
            "python": ("echo", "python"), "memcpy": ("memcpy", None),
-           "copy": ("copy", None)}
+           "copy": ("copy", None), "copy_shm": ("copy_shm", None)}
 CONCURRENT = ["echo", "axisd", "protobuf", "protobuf_tuned", "python"]
 LIMIT_SECONDS = 1800  # of the whole run, whatever happens
 

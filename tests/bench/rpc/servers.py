@@ -107,13 +107,14 @@ def servers(binaries, count_copies=False):
         start("axisd", [binaries["axisd"], "--metrics=",
                         "--max_message_bytes=2047MiB",
                         "--max_inflight_bytes=8GiB",
-                        "--max_connection_age=24h"],
+                        "--max_connection_age=24h",
+                        "--allow_shared_memory"],
               listen=lambda addresses: ["--listen=" + ",".join(addresses)])
         start("protobuf", [binaries["protobuf_server"]])
         start("protobuf_tuned", [binaries["protobuf_server"]],
               {"GLIBC_TUNABLES": TUNED_MALLOC})
         if python_modules(folder):
-            start("python", ["/usr/bin/python3", HERE / "python_server.py",
+            start("python", ["/usr/bin/python3", HERE / "peers/python_server.py",
                              folder])
         else:
             print("*** SKIPPED python: needs python3-grpcio, python3-numpy and "

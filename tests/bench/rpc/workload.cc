@@ -7,13 +7,17 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "absl/strings/match.h"
 #include "axis/v1/tensor_service.pb.h"
+#include "inference/infer.pb.h"
 #include "kernels/copy.h"
+#include "tests/bench/rpc/infer.h"
 
 namespace axis::bench {
 namespace {
 
 namespace pb = ::axis::v1;
+namespace oip = ::inference;
 using google::protobuf::io::CodedOutputStream;
 using google::protobuf::io::StringOutputStream;
 
@@ -80,7 +84,20 @@ Workload::Workload(Shape shape)
     throw std::logic_error("the engine is wrong");
 }
 
-Exchange Workload::MakeExchange(const std::string& kind) const {
+Workload::~Workload() = default;
+
+Exchange Workload::MakeExchange(const std::string& kind) {
+  if (kind == "infer" || kind == "shm" || kind == "register") {
+    if (kind != "infer" && shared_ == nullptr)
+      shared_ = std::make_unique<SharedTensor>(payload_.get(), size());
+    if (kind == "register") return shared_->Registration();
+    Exchange exchange = kind == "infer"
+                            ? InferExchange(shape_, payload_.get(), size())
+                            : shared_->Infer(shape_);
+    exchange.expected = transposed_.get();
+    if (kind == "shm") exchange.output = shared_->output();
+    return exchange;
+  }
   pb::Tensor tensor;
   tensor.set_data_type(pb::DATA_TYPE_F32);
   tensor.mutable_shape()->Add(shape_.begin(), shape_.end());
@@ -129,7 +146,12 @@ Exchange Workload::MakeExchange(const std::string& kind) const {
 std::string Workload::Complaint(
     const Exchange& exchange,
     const std::vector<grpc::ByteBuffer>& responses) const {
-  // All responses, and an echoed request too, have their tensors in field 1.
+  if (exchange.output != nullptr)
+    return std::memcmp(exchange.output, exchange.expected, size()) == 0
+               ? ""
+               : "wrong";
+  // All responses, and an echoed request too, have their tensors in field 1;
+  // those of the other protocol have the bytes in raw_output_contents.
   size_t at = 0;
   for (const grpc::ByteBuffer& response : responses) {
     std::vector<grpc::Slice> slices;
@@ -139,7 +161,15 @@ std::string Workload::Complaint(
     bytes.reserve(response.Length());
     for (const grpc::Slice& slice : slices)
       bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
-    if (!message.ParseFromString(bytes)) return "cannot be parsed";
+    if (absl::StrContains(exchange.method, "inference.")) {
+      oip::ModelInferResponse answer;
+      if (!answer.ParseFromString(bytes) ||
+          answer.raw_output_contents_size() != 1)
+        return "cannot be parsed";
+      message.add_outputs()->set_data(answer.raw_output_contents(0));
+    } else if (!message.ParseFromString(bytes)) {
+      return "cannot be parsed";
+    }
     for (const pb::Tensor& output : message.outputs()) {
       const std::string& data = output.data();
       if (data.size() > size() - at) return "too long";
@@ -153,13 +183,21 @@ std::string Workload::Complaint(
 
 void Workload::Memcpy() { std::memcpy(scratch_.get(), payload_.get(), size()); }
 
-void Workload::Copy() {
+void Workload::Copy() { CopyBetween(payload_.get(), scratch_.get()); }
+
+void Workload::CopyShared() {
+  if (shared_ == nullptr)
+    shared_ = std::make_unique<SharedTensor>(payload_.get(), size());
+  CopyBetween(shared_->input(), shared_->output());
+}
+
+void Workload::CopyBetween(const std::byte* src, std::byte* dst) const {
   const InputSpec input{shape_, 8 * kItemBytes};
   const axis::Op op = Transpose{{std::begin(kToNchw), std::end(kToNchw)}};
   const absl::StatusOr<Program> program =
       CompileProgram({&input, 1}, {&op, 1}, [](size_t) { return "op"; });
-  const std::span<const std::byte> source(payload_.get(), size());
-  const Target target{&program->passes[0].writes[0].plan, scratch_.get()};
+  const std::span<const std::byte> source(src, size());
+  const Target target{&program->passes[0].writes[0].plan, dst};
   axis::Copy({&source, 1}, {&target, 1});
 }
 
