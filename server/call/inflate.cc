@@ -83,13 +83,13 @@ absl::Status Inflate(grpc::ByteBuffer& message, const CallContext& call) {
     z.avail_out = static_cast<uInt>(step);
     int code = Z_OK;
     while (z.avail_out > 0 && code == Z_OK) {
-      if (z.avail_in == 0) {
-        if (next == packed.count) return Corrupt();
+      while (z.avail_in == 0 && next < packed.count) {
         grpc_slice& slice = packed.slices[next++];
         z.next_in = GRPC_SLICE_START_PTR(slice);
         z.avail_in = static_cast<uInt>(GRPC_SLICE_LENGTH(slice));
-        if (z.avail_in == 0) continue;
       }
+      // Without input left there may still be output: zlib had no room for it.
+      // If there is neither, it says Z_BUF_ERROR.
       code = inflate(&z, Z_NO_FLUSH);
     }
     const Payload filled = buffer.payload.Sub(0, step - z.avail_out);

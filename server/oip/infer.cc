@@ -283,7 +283,9 @@ absl::Status Infer(InferRequest& request, grpc::ByteBuffer& response,
       const Model* const model,
       repository.Find(request.head.model_name(), request.head.model_version(),
                       "model_name"));
-  const absl::Time begin = absl::Now();
+  // The request has been taken apart already.
+  const absl::Time begin =
+      absl::Now() - call.report.phases[CallReport::kUnpack];
   Inference inference(*model, regions, call);
   absl::Status status = inference.Unpack(request);
   if (status.ok()) status = inference.Compile(request.head);
