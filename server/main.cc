@@ -85,6 +85,9 @@ ABSL_FLAG(absl::Duration, drain_timeout, kDefaults.drain_timeout,
           "how long calls may run after that");
 ABSL_FLAG(absl::Duration, max_connection_age, kDefaults.max_connection_age,
           "connections older than this are closed, without loss");
+ABSL_FLAG(absl::Duration, keepalive, kDefaults.keepalive,
+          "connections silent for this long are asked whether they live, and "
+          "closed if not");
 ABSL_FLAG(std::string, models, kDefaults.models,
           "a folder of *.textproto programs and OpenVINO *.xml to serve as "
           "models; empty for none");
@@ -128,6 +131,7 @@ Options OptionsFromFlags() {
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
           .drain_timeout = absl::GetFlag(FLAGS_drain_timeout),
           .max_connection_age = absl::GetFlag(FLAGS_max_connection_age),
+          .keepalive = absl::GetFlag(FLAGS_keepalive),
           .models = absl::GetFlag(FLAGS_models),
           .allow_shared_memory = absl::GetFlag(FLAGS_allow_shared_memory),
           .reflection = absl::GetFlag(FLAGS_reflection),
@@ -151,6 +155,9 @@ std::string Complaint(const Options& options) {
   if (options.max_connection_age < absl::Seconds(1) ||
       options.max_connection_age > absl::Hours(24))
     return "--max_connection_age: must lie in [1s, 24h]";
+  if (options.keepalive < absl::Seconds(1) ||
+      options.keepalive > absl::Hours(24))
+    return "--keepalive: must lie in [1s, 24h]";
   return "";
 }
 
