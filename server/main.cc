@@ -1,6 +1,5 @@
 // axisd: reads the flags, runs the server, takes it down on SIGTERM. The only
 // reader of flags.
-#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <time.h>
 
@@ -175,8 +174,7 @@ void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
 
 int Main(int argc, char** argv) {
   PrepareProcess();
-  // It would write a line for every request that is not UTF-8.
-  google::protobuf::SetLogHandler(nullptr);
+  SilenceProtobuf();
   absl::SetProgramUsageMessage(
       "Serves Transpose, ShuffleChannels, VariadicSplit and Shuffle over "
       "gRPC.\nSIGTERM: readiness goes off, calls are served for --drain_delay, "

@@ -29,7 +29,7 @@ make_base() {
   local root=$out/base-$debian mirror
   mirror=$(sed -n -E 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
     /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list 2>/dev/null |
-    head -n 1)
+    head -n 1 || true)
   say "base: debootstrap $debian"
   debootstrap --variant=minbase --include=ca-certificates "$debian" "$root" \
     "${mirror:-http://deb.debian.org/debian}" >"$out/debootstrap.log"

@@ -24,7 +24,7 @@ if [[ $debian == sid ]]; then
   # The newest gRPC is in experimental, linked against the abseil of sid.
   mirror=$(sed -n -E 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
     /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
-    head -n 1)
+    head -n 1 || true)
   echo "deb $mirror experimental main" >/etc/apt/sources.list.d/experimental.list
   release=(-t experimental)
 fi

@@ -126,7 +126,8 @@ def complaints(manifests: list, overlay: str) -> list:
         for match in route["matches"]:
             rule("GRPCRoute names services that there are",
                  match["method"]["service"] in (
-                     "axis.v1.TensorService", "grpc.health.v1.Health"))
+                     "axis.v1.TensorService", "grpc.health.v1.Health",
+                     "inference.GRPCInferenceService"))
     return found
 
 
