@@ -1,6 +1,5 @@
 // axisd: reads the flags, runs the server, takes it down on SIGTERM. The only
 // reader of flags.
-#include <google/protobuf/stubs/logging.h>
 #include <signal.h>
 #include <time.h>
 
@@ -85,6 +84,9 @@ ABSL_FLAG(absl::Duration, drain_timeout, kDefaults.drain_timeout,
           "how long calls may run after that");
 ABSL_FLAG(absl::Duration, max_connection_age, kDefaults.max_connection_age,
           "connections older than this are closed, without loss");
+ABSL_FLAG(absl::Duration, keepalive, kDefaults.keepalive,
+          "connections silent for this long are asked whether they live, and "
+          "closed if not");
 ABSL_FLAG(std::string, models, kDefaults.models,
           "a folder of *.textproto programs and OpenVINO *.xml to serve as "
           "models; empty for none");
@@ -128,6 +130,7 @@ Options OptionsFromFlags() {
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
           .drain_timeout = absl::GetFlag(FLAGS_drain_timeout),
           .max_connection_age = absl::GetFlag(FLAGS_max_connection_age),
+          .keepalive = absl::GetFlag(FLAGS_keepalive),
           .models = absl::GetFlag(FLAGS_models),
           .allow_shared_memory = absl::GetFlag(FLAGS_allow_shared_memory),
           .reflection = absl::GetFlag(FLAGS_reflection),
@@ -151,6 +154,9 @@ std::string Complaint(const Options& options) {
   if (options.max_connection_age < absl::Seconds(1) ||
       options.max_connection_age > absl::Hours(24))
     return "--max_connection_age: must lie in [1s, 24h]";
+  if (options.keepalive < absl::Seconds(1) ||
+      options.keepalive > absl::Hours(24))
+    return "--keepalive: must lie in [1s, 24h]";
   return "";
 }
 
@@ -168,8 +174,7 @@ void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
 
 int Main(int argc, char** argv) {
   PrepareProcess();
-  // It would write a line for every request that is not UTF-8.
-  google::protobuf::SetLogHandler(nullptr);
+  SilenceProtobuf();
   absl::SetProgramUsageMessage(
       "Serves Transpose, ShuffleChannels, VariadicSplit and Shuffle over "
       "gRPC.\nSIGTERM: readiness goes off, calls are served for --drain_delay, "

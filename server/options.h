@@ -44,6 +44,12 @@ struct Options {
   // spread over new replicas.
   absl::Duration max_connection_age = absl::Minutes(5);
 
+  // A connection silent for this long is asked whether it is still there, and
+  // closed if it does not say so within as long again, or 20 s. Else a client
+  // that vanished in the middle of a request would hold its memory for good,
+  // and what lies between would forget the connection.
+  absl::Duration keepalive = absl::Seconds(60);
+
   // A folder of named programs and OpenVINO IR to serve as models beside the
   // ops; empty for none. Read once, at the start.
   std::string models = {};

@@ -33,6 +33,13 @@ namespace {
 // After this many seconds without a call, free memory goes back to the system.
 constexpr int kIdleTicks = 5;
 
+// The longest that a connection may take to answer that it lives.
+constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
+
+// Clients may ask us as often as this. gRPC's own five minutes would close the
+// connections of clients that keep theirs alive more carefully than that.
+constexpr absl::Duration kMinClientPing = absl::Seconds(5);
+
 // Reflection is served by gRPC with a thread a stream; nobody needs more.
 constexpr int kMaxSyncThreads = 16;
 
@@ -167,9 +174,17 @@ class AxisServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     // Else a second server could share the port, and half the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_AGE_MS,
-                               static_cast<int>(absl::ToInt64Milliseconds(
-                                   options_.max_connection_age)));
+    const auto set = [&builder](const char* argument, absl::Duration time) {
+      builder.AddChannelArgument(
+          argument, static_cast<int>(absl::ToInt64Milliseconds(time)));
+    };
+    set(GRPC_ARG_MAX_CONNECTION_AGE_MS, options_.max_connection_age);
+    set(GRPC_ARG_KEEPALIVE_TIME_MS, options_.keepalive);
+    set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+        std::min(options_.keepalive, kKeepaliveTimeout));
+    set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinClientPing);
+    // With calls or without.
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::NUM_CQS, 1);
     builder.SetSyncServerOption(grpc::ServerBuilder::MIN_POLLERS, 1);
     queue_ = builder.AddCompletionQueue();

@@ -2,6 +2,13 @@
 
 #include <unistd.h>
 
+// Protobuf before 22 has a log of its own, later ones use that of Abseil.
+#if __has_include(<google/protobuf/stubs/logging.h>)
+#include <google/protobuf/stubs/logging.h>
+#else
+#include "absl/log/globals.h"
+#endif
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
@@ -76,6 +83,14 @@ void Log::Write(const char* severity, absl::string_view event,
   // be written must not stop the server.
   [[maybe_unused]] const ssize_t n =
       write(STDERR_FILENO, line.data(), line.size());
+}
+
+void SilenceProtobuf() {
+#if __has_include(<google/protobuf/stubs/logging.h>)
+  google::protobuf::SetLogHandler(nullptr);
+#else
+  absl::SetStderrThreshold(absl::LogSeverityAtLeast::kFatal);
+#endif
 }
 
 }  // namespace axis

@@ -45,4 +45,7 @@ class Log {
   const Format format_;
 };
 
+// Protobuf would write a line for every request that is not UTF-8.
+void SilenceProtobuf();
+
 }  // namespace axis

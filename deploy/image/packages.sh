@@ -1,0 +1,42 @@
+#!/bin/bash
+# Installs in a build container what ./dev lists: compilers of this machine's
+# architecture, libraries of the target's.
+#
+# Usage: packages.sh DEBIAN ARCH build|all
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+debian=$1 arch=$2 what=$3 own=$(dpkg --print-architecture)
+export DEBIAN_FRONTEND=noninteractive
+get=(apt-get install -y -q --no-install-recommends)
+
+mapfile -t packages < <(./dev packages $([[ $what == all ]] || echo build))
+if [[ $arch != "$own" ]]; then
+  dpkg --add-architecture "$arch"
+  case $arch in
+    arm64) packages+=(g++-aarch64-linux-gnu) ;;
+    amd64) packages+=(g++-x86-64-linux-gnu) ;;
+  esac
+  packages=("${packages[@]/%-dev/-dev:$arch}")
+fi
+
+release=()
+if [[ $debian == sid ]]; then
+  # The newest gRPC is in experimental, linked against the abseil of sid.
+  mirror=$(sed -n -E 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
+    /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
+    head -n 1 || true)
+  echo "deb $mirror experimental main" >/etc/apt/sources.list.d/experimental.list
+  release=(-t experimental)
+fi
+apt-get update -q
+if [[ $debian == sid ]]; then
+  # Only what belongs to gRPC may come from experimental.
+  mapfile -t grpc < <(printf '%s\n' "${packages[@]}" | grep -E 'grpc|proto')
+  mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -vE 'grpc|proto')
+  suffix=
+  [[ $arch == "$own" ]] || suffix=:$arch
+  "${get[@]}" "${release[@]}" "${grpc[@]}"
+  "${get[@]}" --allow-downgrades "libabsl-dev$suffix/sid"
+fi
+"${get[@]}" "${packages[@]}"
+rm -rf /var/lib/apt/lists/*

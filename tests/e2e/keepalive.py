@@ -1,0 +1,72 @@
+#!/usr/bin/python3
+"""Connections: those of clients that vanished end, those of others stay.
+
+Usage: keepalive.py AXISD
+"""
+
+import socket
+import sys
+import time
+
+from harness import Axisd, Checks
+from http2 import ACK, GOAWAY, PING, Call, frame, message
+
+TRANSPOSE = "/axis.v1.TensorService/Transpose"
+PINGS = 4            # gRPC closes at the third that it finds too early
+PING_SECONDS = 5.2   # the server allows one every 5 s
+
+
+def seconds_until_closed(call: Call, patience: float) -> float:
+    """Reads and never answers, as a network that has lost the client would."""
+    start = time.monotonic()
+    call.socket.settimeout(patience)
+    try:
+        while call.socket.recv(65536):
+            pass
+    except ConnectionError:
+        pass
+    except socket.timeout:
+        return float("inf")
+    return time.monotonic() - start
+
+
+def check_vanished(check: Checks, axisd: str) -> None:
+    with Axisd(axisd, "--keepalive=1s") as server:
+        with Call(server.port, TRANSPOSE) as call:
+            # The client goes away in the middle of a message of 1 MiB.
+            call.socket.sendall(frame(0, 0, 1, message(1 << 20) + b"x" * 100))
+            seconds = seconds_until_closed(call, 15)
+    print(f"a client that vanished is let go after {seconds:.1f} s")
+    check("--keepalive=1s ends it within 10 s", seconds < 10, seconds)
+
+
+def check_careful(check: Checks, axisd: str) -> None:
+    """A client that asks every few seconds, without a call, may do so."""
+    with Axisd(axisd) as server, Call(server.port, TRANSPOSE) as call:
+        answers, goaways = 0, 0
+        for _ in range(PINGS):
+            time.sleep(PING_SECONDS)
+            call.socket.sendall(frame(PING, 0, 0, b"12345678"))
+            for _ in range(20):
+                try:
+                    head = call.read(9)
+                    call.read(int.from_bytes(head[:3], "big"))
+                except ConnectionError:
+                    break
+                goaways += head[3] == GOAWAY
+                if head[3] == PING and head[4] & ACK:
+                    answers += 1
+                    break
+        check("every ping is answered", answers == PINGS, answers)
+        check("no GOAWAY", goaways == 0, goaways)
+
+
+def main() -> None:
+    check = Checks()
+    check_vanished(check, sys.argv[1])
+    check_careful(check, sys.argv[1])
+    check.finish("keepalive")
+
+
+if __name__ == "__main__":
+    main()
