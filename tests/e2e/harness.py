@@ -5,6 +5,7 @@ are those of this checkout: `pb`, `stubs`, `oip`, `health_pb2`, `details_pb2`.
 """
 
 import atexit
+import os
 import pathlib
 import re
 import shutil
@@ -116,7 +117,9 @@ def channel(address: str, *options) -> grpc.Channel:
 class Axisd:
     """An axisd on free ports of the loopback, for the length of a `with`."""
 
-    def __init__(self, binary: str, *flags: str, port: int = 0):
+    def __init__(self, binary: str, *flags: str, port: int = 0,
+                 environment: dict = {}, **how):
+        """`how` is of Popen: where the output goes, limits of the process."""
         self.port = port or free_port()
         self.address = f"127.0.0.1:{self.port}"
         self.metrics_port = free_port()
@@ -125,7 +128,8 @@ class Axisd:
             [binary, f"--listen={self.address}",
              f"--metrics=127.0.0.1:{self.metrics_port}", "--drain_delay=0s",
              *flags],
-            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+            stdin=subprocess.DEVNULL, env={**os.environ, **environment},
+            **{"stdout": self.log, "stderr": self.log, **how})
         self.channel = channel(self.address)
         self.stub = stubs.TensorServiceStub(self.channel)
         self.inference = oip_stubs.GRPCInferenceServiceStub(self.channel)
