@@ -6,6 +6,7 @@
 #include "server/elements/types.h"
 #include "server/elements/values.h"
 #include "server/oip/contents.h"
+#include "server/oip/wire.h"
 #include "tests/fuzz/oracle.h"
 #include "tests/server/wire_oracle.h"
 
