@@ -13,7 +13,8 @@ class File {
  public:
   // Errors: kNotFound  cannot be opened, or is not a regular file
   static absl::StatusOr<File> Open(const std::string& path);
-  File(File&& other) : descriptor_(other.descriptor_), size_(other.size_) {
+  File(File&& other) noexcept
+      : descriptor_(other.descriptor_), size_(other.size_) {
     other.descriptor_ = -1;
   }
   ~File();

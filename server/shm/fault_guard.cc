@@ -12,9 +12,9 @@ namespace {
 
 // What the handler may look at: atomics alone, and no lock.
 struct Slot {
-  std::atomic<bool> taken{false};
   std::atomic<uintptr_t> begin{0};
   std::atomic<uintptr_t> end{0};
+  std::atomic<bool> taken{false};
   std::atomic<bool> torn{false};
 };
 Slot slots[FaultGuard::kMaxGuards];
@@ -25,12 +25,13 @@ void OnFault(int signal, siginfo_t* info, void*) {
   for (Slot& slot : slots) {
     if (at < slot.begin || at >= slot.end) continue;
     slot.torn = true;
-    const uintptr_t page = at & ~(page_bytes - 1);
+    std::byte* const page =
+        static_cast<std::byte*>(info->si_addr) - at % page_bytes;
+    const size_t bytes = slot.end - at + at % page_bytes;
     // What lies behind is gone too, and a fault for each page would take long.
     // mmap is a bare system call on Linux, so it may be made here.
-    if (mmap(reinterpret_cast<void*>(page), slot.end - page,
-             PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
-             -1, 0) != MAP_FAILED)
+    if (mmap(page, bytes, PROT_READ | PROT_WRITE,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) != MAP_FAILED)
       return;
   }
   // Not ours: happens again without us.
