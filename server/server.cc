@@ -69,6 +69,7 @@ class AxisServer final : public Server {
         health_(MakeHealth()) {
     const Workshop workshop{admission_,
                             *pool_,
+                            recipes_,
                             metrics_,
                             log_,
                             arena_,
@@ -203,6 +204,7 @@ class AxisServer final : public Server {
   tbb::task_arena arena_;
   Admission admission_;
   const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
+  RecipeBook recipes_;
   Metrics metrics_;
   const Repository repository_;
   Regions regions_;

@@ -1,5 +1,8 @@
 #include "server/call/corridor.h"
 
+#include <memory>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -141,17 +144,62 @@ absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
   return absl::OkStatus();
 }
 
+namespace {
+
+// Serves `request` if there is a recipe for it; null if there is not.
+std::optional<absl::Status> ServeByRecipe(
+    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
+    grpc::ByteBuffer& response, const CallContext& call) {
+  if (call.recipes == nullptr) return std::nullopt;
+  std::shared_ptr<const Recipe> recipe;
+  std::vector<Payload> buffers;
+  {
+    const Phase phase(call, CallReport::kUnpack);
+    std::vector<grpc::Slice> slices;
+    if (!request.Dump(&slices).ok()) return std::nullopt;
+    recipe = call.recipes->Find(type, slices);
+    if (recipe == nullptr) return std::nullopt;
+    request.Clear();
+    Payload message;
+    for (grpc::Slice& slice : slices) message.Append(std::move(slice));
+    const auto head = static_cast<int64_t>(recipe->head.size());
+    buffers.push_back(message.Sub(head, message.size() - head));
+  }
+  AXIS_RETURN_IF_ERROR(call.lease.Take(recipe->program.peak_bytes));
+  {
+    const Phase phase(call, CallReport::kCopy);
+    AXIS_RETURN_IF_ERROR(Execute(recipe->program, buffers, call));
+  }
+  const Phase phase(call, CallReport::kPack);
+  std::vector<grpc::Slice> slices;
+  for (size_t i = 0; i < recipe->prefixes.size(); ++i) {
+    slices.push_back(recipe->prefixes[i]);
+    const auto buffer = static_cast<size_t>(recipe->program.outputs[i].buffer);
+    const std::vector<grpc::Slice>& data = buffers[buffer].slices();
+    slices.insert(slices.end(), data.begin(), data.end());
+  }
+  response = grpc::ByteBuffer(slices.data(), slices.size());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
 template <class Request>
 absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                    const CallContext& call) {
+  if (std::optional<absl::Status> served =
+          ServeByRecipe(Request::descriptor(), request, response, call))
+    return *std::move(served);
   std::vector<Input> inputs;
   std::vector<Op> ops;
+  std::optional<std::string> head;
   std::vector<Payload> buffers;
   {
     const Phase phase(call, CallReport::kUnpack);
     std::vector<WireTensor> tensors;
     Request rest;
     AXIS_RETURN_IF_ERROR(Unpack(request, tensors, rest));
+    head = HeadOf(request, tensors);
     request.Clear();  // the tensors share its slices
     AXIS_ASSIGN_OR_RETURN(ops, DecodeOps(rest));
     if (tensors.empty())
@@ -182,6 +230,11 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
       headers.push_back(EncodeHeader(inputs[static_cast<size_t>(output.input)],
                                      output.shape));
     AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));
+    // The length of strings is in their bytes.
+    if (call.recipes != nullptr && head &&
+        inputs[0].data_type != pb::DATA_TYPE_STRING)
+      call.recipes->Keep(MakeRecipe(Request::descriptor(), *std::move(head),
+                                    buffers[0].size(), program, headers));
     AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   }
   {

@@ -14,6 +14,7 @@
 #include "kernels/buffer_pool.h"
 #include "kernels/program.h"
 #include "server/call/payload.h"
+#include "server/call/recipe.h"
 #include "server/process/admission.h"
 #include "server/process/metrics.h"
 
@@ -26,6 +27,7 @@ struct CallContext {
   BufferPool& pool;               // where its memory comes from
   CallReport& report;             // where the rooms write what they did
   std::function<bool()> is_over;  // the client gave up or its time is up
+  RecipeBook* recipes = nullptr;  // what earlier calls found out; may be null
 };
 
 // Adds the time of its scope to a phase of the report of a call.

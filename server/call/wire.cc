@@ -120,6 +120,7 @@ absl::Status MergeTensor(WireReader& in, int64_t limit, WireTensor& tensor,
         if (!in.ReadLength(limit, end)) return Malformed();
         tensor.values.reset();
         tensor.values_cost = 0;
+        tensor.data_end = end;
         if (!in.ShareTo(end, tensor.data.emplace())) return Malformed();
         break;
       case Delimited(pb::Tensor::kValuesFieldNumber): {
@@ -264,19 +265,20 @@ int64_t PackedBytes(const pb::Tensor& header, int64_t data_bytes) {
   return 1 + VarintBytes(content) + content;
 }
 
+std::string DataPrefix(const pb::Tensor& header, int64_t data_bytes) {
+  std::string prefix;
+  AppendTag(kTensorField, ContentBytes(header, data_bytes), prefix);
+  header.AppendToString(&prefix);
+  if (!header.has_values())
+    AppendTag(pb::Tensor::kDataFieldNumber, data_bytes, prefix);
+  return prefix;
+}
+
 grpc::ByteBuffer Pack(std::span<const OutTensor> tensors) {
   std::vector<grpc::Slice> slices;
-  std::string prefix;
   for (const OutTensor& tensor : tensors) {
-    prefix.clear();
-    AppendTag(kTensorField, ContentBytes(tensor.header, tensor.data.size()),
-              prefix);
-    tensor.header.AppendToString(&prefix);
-    const bool has_data = !tensor.header.has_values();
-    if (has_data)
-      AppendTag(pb::Tensor::kDataFieldNumber, tensor.data.size(), prefix);
-    slices.emplace_back(prefix);
-    if (!has_data) continue;
+    slices.emplace_back(DataPrefix(tensor.header, tensor.data.size()));
+    if (tensor.header.has_values()) continue;
     const std::vector<grpc::Slice>& data = tensor.data.slices();
     slices.insert(slices.end(), data.begin(), data.end());
   }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -33,6 +34,7 @@ inline constexpr int kMaxValuesParts = 64;         // `values` of a tensor
 struct WireTensor {
   pb::Tensor header;              // data_type, shape and layout only
   std::optional<Payload> data;    // Tensor.data
+  int64_t data_end = 0;           // where in the message `data` ends
   std::optional<Payload> values;  // Tensor.values, serialized; see ParseValues
   int64_t values_cost = 0;        // bytes that ParseValues takes, at most
 };
@@ -64,6 +66,10 @@ struct OutTensor {
 // The bytes that `Pack` makes of a tensor with `data_bytes` bytes of data,
 // which need not be there yet.
 int64_t PackedBytes(const pb::Tensor& header, int64_t data_bytes);
+
+// What a tensor of a response is before its `data_bytes` bytes of data; all of
+// it if header.has_values().
+std::string DataPrefix(const pb::Tensor& header, int64_t data_bytes);
 
 // Puts the response together that holds `tensors` in field 1 and nothing else.
 // Data is always there, even if empty, and shared, not copied.

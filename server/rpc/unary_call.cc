@@ -63,8 +63,12 @@ class UnaryCall {
   }
 
   absl::Status TryWork() {
-    const CallContext call{workshop_.max_message_bytes, lease_, workshop_.pool,
-                           report_, [this] { return IsOver(); }};
+    const CallContext call{workshop_.max_message_bytes,
+                           lease_,
+                           workshop_.pool,
+                           report_,
+                           [this] { return IsOver(); },
+                           &workshop_.recipes};
     if (IsOver()) return absl::CancelledError("the client gave up");
     AXIS_RETURN_IF_ERROR(CheckRequestBytes(report_.received_bytes, call));
     AXIS_RETURN_IF_ERROR(lease_.Take(report_.received_bytes));

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/buffer_pool.h"
+#include "server/call/recipe.h"
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
@@ -16,6 +17,7 @@ namespace axis {
 struct Workshop {
   Admission& admission;
   BufferPool& pool;
+  RecipeBook& recipes;
   Metrics& metrics;
   const Log& log;
   tbb::task_arena& arena;     // large calls compute here, small ones inline

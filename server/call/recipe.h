@@ -1,0 +1,71 @@
+// Recipes: what has been found out about a request, kept for the next one that
+// differs from it in nothing but the bytes of its tensor.
+//
+// Clients send the same shapes over and over. For a small tensor it takes
+// longer to read, check and compile what is asked for than to do it.
+#pragma once
+
+#include <google/protobuf/descriptor.h>
+#include <grpcpp/support/byte_buffer.h>
+#include <grpcpp/support/slice.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/program.h"
+#include "server/call/wire.h"
+
+namespace axis {
+
+// Serves requests of `type` of `message_bytes` bytes that begin with `head`.
+// All bytes after `head` are the data of their only tensor, so whatever is read
+// in them follows from `head` and the length alone.
+struct Recipe {
+  const google::protobuf::Descriptor* type;
+  int64_t message_bytes;
+  std::string head;
+  Program program;
+  std::vector<grpc::Slice> prefixes;  // of the response: before each output
+};
+
+// The bytes of `message` before the data of its only tensor, if they are few
+// and nothing comes after it; `tensors` are those of the message.
+std::optional<std::string> HeadOf(const grpc::ByteBuffer& message,
+                                  const std::vector<WireTensor>& tensors);
+
+// The recipe for requests of `head` and then `data` bytes, of which `program`
+// makes outputs with `headers`.
+Recipe MakeRecipe(const google::protobuf::Descriptor* type, std::string head,
+                  int64_t data, const Program& program,
+                  const std::vector<pb::Tensor>& headers);
+
+// The recipes used last, a few dozen. Thread-safe.
+class RecipeBook {
+ public:
+  // The recipe for the request that `slices` make up; null if there is none.
+  std::shared_ptr<const Recipe> Find(const google::protobuf::Descriptor* type,
+                                     std::span<const grpc::Slice> slices) const;
+
+  // Keeps `recipe`, unless it is too large to be worth its memory.
+  void Keep(Recipe recipe);
+
+ private:
+  // Those of a length share a shelf, where the newest replaces the oldest.
+  struct Shelf {
+    std::array<std::shared_ptr<const Recipe>, 4> recipes;
+    size_t oldest = 0;
+  };
+  static size_t PlaceOf(const google::protobuf::Descriptor* type,
+                        int64_t message_bytes);
+
+  mutable std::mutex mutex_;
+  std::array<Shelf, 16> shelves_;
+};
+
+}  // namespace axis
