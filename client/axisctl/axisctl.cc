@@ -12,6 +12,7 @@
 #include "client/axisctl/files.h"
 #include "client/axisctl/filter.h"
 #include "client/axisctl/ops_text.h"
+#include "client/axisctl/show/show.h"
 #include "client/npy.h"
 #include "client/tune.h"
 
@@ -21,6 +22,7 @@ namespace {
 std::string Usage() {
   return absl::StrCat(
       R"(axisctl [FLAGS] OP 'ATTRIBUTES' [OP 'ATTRIBUTES']... < IN.npy > OUT.npy
+axisctl show --shape=2,3 OP 'ATTRIBUTES' [OP 'ATTRIBUTES']...
 axisctl inspect FILE.npy
 axisctl health [SERVICE]
 axisctl help [OP]
@@ -106,6 +108,7 @@ ExitStatus Main(int argc, char** argv) {
   }
   if (words[0] == "help") return Help(*line);
   if (words[0] == "health") return Health(*line);
+  if (words[0] == "show") return Show(*line);
   if (words[0] != "inspect") return Filter(*line);
   if (words.size() != 2) return Complain("inspect must have one FILE.npy");
   return Inspect(words[1]);

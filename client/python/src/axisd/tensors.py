@@ -120,9 +120,12 @@ def encode(tensor: TensorLike) -> Sent:
     if name is None:
         name, array = _other(array)
     header = _header(name, array.shape, "UNSPECIFIED")
-    if array.dtype == object:
+    if name == "STRING":
         return Sent(header, memoryview(_join_strings(array)), False)
-    flat = np.ascontiguousarray(array.reshape(-1)).view(np.uint8)
+    flat = array.reshape(-1)
+    if not flat.flags.c_contiguous:
+        flat = np.ascontiguousarray(flat)
+    flat = flat.view(np.uint8)
     if name in _SHIFTS:
         flat = _pack(flat, _SHIFTS[name])
     return Sent(header, flat.data, False)
@@ -166,6 +169,7 @@ def _unpack(packed: np.ndarray, name: str, shape: tuple[int, ...]):
     return flat.view(_DTYPE_OF[name]).reshape(shape)
 
 
+@functools.lru_cache(maxsize=256)
 def data_bytes(header: Header) -> int:
     """The size of the data that a header calls for. Not for STRING."""
     shape = list(header.shape)

@@ -50,6 +50,7 @@ def _fill(message: Any, op: Op) -> None:
             setattr(message, name, value)
 
 
+@functools.lru_cache(maxsize=256)
 def _varint(number: int) -> bytes:
     out = bytearray()
     while number > 0x7F:
@@ -82,8 +83,14 @@ def stream_requests(sent: tensors.Sent, ops: bytes) -> Iterator[bytes]:
         yield b"".join(_tensor(b"", sent.data[begin:begin + PIECE_BYTES]))
 
 
-def _number(message: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
+def _number(message: bytes, at: int) -> tuple[int, int]:
+    """The varint at `at`, and where it ends."""
+    value = message[at]
+    at += 1
+    if value < 0x80:
+        return value, at
+    value &= 0x7F
+    shift = 7
     while True:
         byte = message[at]
         at += 1
@@ -93,50 +100,63 @@ def _number(message: memoryview, at: int) -> tuple[int, int]:
         shift += 7
 
 
-def _fields(message: memoryview) -> Iterator[tuple[int, int, int, int]]:
-    """(tag, begin, begin of what it holds, end) of every field."""
-    at, end = 0, len(message)
+def _end(message: bytes, tag: int, at: int) -> int:
+    """Where the field of `tag` ends whose contents begin at `at`."""
+    kind = tag & 7
+    if kind == 0:
+        return _number(message, at)[1]
+    if kind == 2:
+        size, at = _number(message, at)
+        return at + size
+    if kind in (1, 5):
+        return at + (8 if kind == 1 else 4)
+    raise errors.malformed(f"a field of kind {kind}")
+
+
+def _tensor_at(answer: bytes, at: int, end: int, whole: memoryview
+               ) -> tuple[tensors.Header, memoryview]:
+    """The tensor that lies at [at, end): its data in place."""
+    header, kept, data = b"", at, whole[:0]
     while at < end:
         begin = at
-        tag, at = _number(message, at)
-        held = at
-        if tag & 7 == 0:
-            _, at = _number(message, at)
-        elif tag & 7 == 2:
-            size, held = _number(message, at)
-            at = held + size
+        tag, at = _number(answer, at)
+        if tag == 0x1A:
+            size, at = _number(answer, at)
+            header += answer[kept:begin]
+            data = whole[at:at + size]
+            kept = at = at + size
         else:
-            at += {1: 8, 5: 4}.get(tag & 7, end)
-        if at > end:
-            raise errors.malformed("a field goes past the end")
-        yield tag, begin, held, at
+            at = _end(answer, tag, at)
+    if at != end:
+        raise errors.malformed("a field goes past the end of a tensor")
+    return tensors.parse_header(header + answer[kept:end]), data
 
 
 def response_tensors(
-        answer: bytes) -> Iterator[tuple[tensors.Header, memoryview]]:
-    """The tensors of a response, their data in place."""
-    whole = memoryview(answer)
+        answer: bytes) -> list[tuple[tensors.Header, memoryview]]:
+    """The tensors of a response, field 1; their data in place."""
+    found, whole, at, size = [], memoryview(answer), 0, len(answer)
     try:
-        for tag, _, held, end in _fields(whole):
-            if tag != 0x0A:
-                continue
-            tensor, rest, data = whole[held:end], [], whole[:0]
-            for tag, begin, held, end in _fields(tensor):
-                if tag == 0x1A:
-                    data = tensor[held:end]
-                else:
-                    rest.append(tensor[begin:end])
-            yield tensors.parse_header(b"".join(rest)), data
+        while at < size:
+            tag, at = _number(answer, at)
+            end = _end(answer, tag, at)
+            if end > size:
+                raise errors.malformed("a field goes past the end")
+            if tag == 0x0A:
+                _, at = _number(answer, at)
+                found.append(_tensor_at(answer, at, end, whole))
+            at = end
     except IndexError:
         raise errors.malformed("it ends within a number") from None
     except DecodeError as error:
         raise errors.malformed(str(error)) from None
+    return found
 
 
 def outputs(answer: bytes,
             inputs: Sequence[tensors.Sent]) -> list[tensors.Tensor]:
     """The outputs of a call, each in the form of the input it came from."""
-    found = list(response_tensors(answer))
+    found = response_tensors(answer)
     return [tensors.decode(header, data,
                            inputs[k * len(inputs) // len(found)].is_raw)
             for k, (header, data) in enumerate(found)]
