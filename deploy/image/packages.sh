@@ -33,7 +33,7 @@ apt-get -o Acquire::Languages=none update -q
 if [[ $debian == sid ]]; then
   # What Debian has dropped only tests ask for, and they say so.
   for package in "${packages[@]}"; do
-    if ! apt-cache policy "$package" | grep -q 'Candidate: [^(]'; then
+    if [[ $(apt-cache policy "$package") != *"Candidate: "[!\(]* ]]; then
       echo "SKIPPED $package: not in $debian"
       packages=($(printf '%s\n' "${packages[@]}" | grep -vxF "$package"))
     fi
