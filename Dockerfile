@@ -19,7 +19,8 @@ RUN deploy/image/packages.sh "$DEBIAN" "$TARGETARCH" build
 FROM packages AS build
 ARG TARGETARCH
 COPY . .
-RUN deploy/image/compile.sh "$TARGETARCH"
+RUN --mount=type=cache,target=/root/.cache/ccache \
+    deploy/image/compile.sh "$TARGETARCH"
 RUN deploy/image/root.sh "$TARGETARCH" build/image /root-of-image
 
 # Everything that ctest knows, in the Debian of the image.
@@ -28,7 +29,7 @@ ARG DEBIAN
 ARG TARGETARCH
 RUN deploy/image/packages.sh "$DEBIAN" "$TARGETARCH" all
 COPY . .
-RUN ./dev test
+RUN --mount=type=cache,target=/root/.cache/ccache ./dev test
 
 # Only the two binaries, the libraries they need and where those came from.
 FROM scratch AS axisd

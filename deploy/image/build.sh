@@ -33,6 +33,8 @@ make_base() {
   say "base: debootstrap $debian"
   debootstrap --variant=minbase --include=ca-certificates "$debian" "$root" \
     "${mirror:-http://deb.debian.org/debian}" >"$out/debootstrap.log"
+  # How this machine reaches its mirror.
+  cp -a /etc/apt/apt.conf.d/. "$root/etc/apt/apt.conf.d/"
   local container
   container=$(buildah "${store[@]}" from scratch)
   buildah "${store[@]}" add --quiet "$container" "$root" / >/dev/null

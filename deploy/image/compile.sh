@@ -22,6 +22,7 @@ if [[ $arch != "$own" ]]; then
     -DCMAKE_STRIP=/usr/bin/$triplet-strip)
   export PKG_CONFIG_LIBDIR=/usr/lib/$triplet/pkgconfig:/usr/share/pkgconfig
 fi
+options+=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
 cmake --preset release "${options[@]}"
 cmake --build --preset release -j "$(nproc)" --target axisd axisctl
 install -d build/image/usr/bin

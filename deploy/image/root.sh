@@ -50,11 +50,12 @@ while [[ ${#todo[@]} -gt 0 ]]; do
     install -D -m 755 "$(readlink -f "$path")" "$target"
     owner=$(dpkg -S "$path" "$(readlink -f "$path")" \
       "/usr$path" "$(readlink -f "$path" | sed 's,^/usr,,')" 2>/dev/null |
-      head -n 1 | sed 's/: .*//; s/,.*//')
+      sed 's/: .*//; s/,.*//; q' || true)
     [[ -n $owner ]] || {
       echo "root.sh: no package owns $path" >&2
       exit 1
     }
+    # (dpkg complains of those of the names that it does not know.)
     packages[$owner]=1
     todo+=("$target")
   done
@@ -71,7 +72,6 @@ mkdir -p "$root/etc" "$root/var/lib/dpkg/status.d" "$root/usr/share/sbom"
 echo 'nonroot:x:65532:65532::/:/usr/sbin/nologin' >"$root/etc/passwd"
 echo 'nonroot:x:65532:' >"$root/etc/group"
 cp /etc/os-release "$root/etc/os-release"
-# The loader searches its own triplet without a cache.
 
 field() { dpkg-query -W -f="\${$2}" "$1"; }
 distribution=$(. /etc/os-release && echo "debian-${VERSION_ID:-sid}")

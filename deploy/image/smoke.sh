@@ -77,3 +77,24 @@ status=0
 stop || status=$?
 [[ $status == 0 ]] || { cat "$out/axisd.log"; fail "SIGTERM: it ended with $status"; }
 say "SIGTERM: it ended with 0"
+
+# The Deployment as Kubernetes would be given it, as far as podman goes.
+[[ -n ${name:-} ]] || exit 0
+if ! rendered=$(kubectl kustomize deploy/overlays/dev 2>/dev/null ||
+  kustomize build deploy/overlays/dev 2>/dev/null); then
+  echo "SKIPPED the Deployment in podman: no kubectl and no kustomize"
+  exit 0
+fi
+port=$((port + 2))
+deploy/image/play.py "$image" $port <<<"$rendered" >"$out/pod.yaml"
+"${podman[@]}" play kube "$out/pod.yaml" >"$out/play.log" 2>&1 ||
+  { cat "$out/play.log"; fail "podman play kube"; }
+status=1
+for _ in {1..100}; do
+  "${podman[@]}" exec axisd-pod-axisd /usr/bin/axisctl \
+    --server=127.0.0.1:$port health readiness 2>/dev/null && status=0 && break
+  sleep 0.2
+done
+"${podman[@]}" play kube --down "$out/pod.yaml" >>"$out/play.log" 2>&1
+[[ $status == 0 ]] || { cat "$out/play.log"; fail "the Deployment does not serve"; }
+say "the rendered Deployment served in podman"
