@@ -20,6 +20,7 @@
 #include "server/options.h"
 #include "server/process/host.h"
 #include "server/process/log.h"
+#include "server/process/out_of_memory.h"
 #include "server/server.h"
 
 namespace axis {
@@ -168,6 +169,7 @@ void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
 
 int Main(int argc, char** argv) {
   PrepareProcess();
+  WaitForMemory();
   // It would write a line for every request that is not UTF-8.
   google::protobuf::SetLogHandler(nullptr);
   absl::SetProgramUsageMessage(
