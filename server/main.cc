@@ -19,6 +19,7 @@
 #include "server/options.h"
 #include "server/process/host.h"
 #include "server/process/log.h"
+#include "server/process/out_of_memory.h"
 #include "server/server.h"
 
 namespace axis {
@@ -175,6 +176,7 @@ void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
 int Main(int argc, char** argv) {
   PrepareProcess();
   SilenceProtobuf();
+  WaitForMemory();
   absl::SetProgramUsageMessage(
       "Serves Transpose, ShuffleChannels, VariadicSplit and Shuffle over "
       "gRPC.\nSIGTERM: readiness goes off, calls are served for --drain_delay, "

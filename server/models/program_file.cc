@@ -60,6 +60,11 @@ size_t OutputsOf(const Op& op) {
   return split == nullptr ? 1 : split->split_lengths.size();
 }
 
+absl::Status TooMany(size_t k) {
+  return FieldError(absl::StrCat("ops[", k, "]"),
+                    absl::StrCat("must leave 1 to ", kMaxOutputs, " tensors"));
+}
+
 // Every op, applied to every tensor that the one before it makes.
 absl::StatusOr<Graph> Unroll(const std::vector<Op>& ops,
                              std::vector<std::string>& steps) {
@@ -71,12 +76,12 @@ absl::StatusOr<Graph> Unroll(const std::vector<Op>& ops,
     for (const size_t tensor : tensors) {
       graph.steps.push_back({tensor, ops[k]});
       steps.push_back(PipelineOpName(ops[k], k));
-      for (size_t i = 0; i < OutputsOf(ops[k]); ++i) next.push_back(made++);
+      // What they would be many times over must not be counted one by one.
+      const size_t outputs = OutputsOf(ops[k]);
+      if (next.size() + outputs > size_t{kMaxOutputs}) return TooMany(k);
+      for (size_t i = 0; i < outputs; ++i) next.push_back(made++);
     }
-    if (next.empty() || next.size() > size_t{kMaxOutputs})
-      return FieldError(absl::StrCat("ops[", k, "]"),
-                        absl::StrCat("must leave 1 to ", kMaxOutputs,
-                                     " tensors, leaves ", next.size()));
+    if (next.empty()) return TooMany(k);
     tensors = std::move(next);
   }
   graph.results = std::move(tensors);

@@ -15,6 +15,7 @@
 #include "server/call/wire.h"
 #include "server/oip/answers.h"
 #include "server/oip/infer.h"
+#include "server/process/out_of_memory.h"
 #include "server/rpc/exchange_call.h"
 #include "server/rpc/unary_call.h"
 
@@ -206,6 +207,7 @@ class AsyncInferenceService final : public InferenceService {
     grpc::ByteBuffer response;
     absl::Status status;
     try {
+      const MayRunOut scope;
       const int64_t bytes = static_cast<int64_t>(request.Length());
       status = CheckRequestBytes(bytes, call);
       if (status.ok()) status = call.lease.Take(bytes);

@@ -1,5 +1,6 @@
 #include "server/process/log.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 // Protobuf before 22 has a log of its own, later ones use that of Abseil.
@@ -16,6 +17,18 @@
 
 namespace axis {
 namespace {
+
+// A line must fit the PIPE_BUF bytes that a pipe takes at once.
+constexpr size_t kMaxText = 1024;
+
+// `text`, cut between two characters of UTF-8 if it is too long.
+std::string Shortened(absl::string_view text) {
+  if (text.size() <= kMaxText) return std::string(text);
+  size_t end = kMaxText;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+    --end;
+  return absl::StrCat(text.substr(0, end), "...");
+}
 
 // `text` as a JSON string. Bytes outside ASCII are taken as UTF-8.
 std::string Quoted(absl::string_view text) {
@@ -35,7 +48,7 @@ std::string Quoted(absl::string_view text) {
 }  // namespace
 
 LogField::LogField(absl::string_view n, absl::string_view text)
-    : name(n), value(text), quoted(true) {}
+    : name(n), value(Shortened(text)), quoted(true) {}
 LogField::LogField(absl::string_view n, const char* text)
     : LogField(n, absl::string_view(text)) {}
 LogField::LogField(absl::string_view n, const std::string& text)
@@ -79,8 +92,11 @@ void Log::Write(const char* severity, absl::string_view event,
                       field.quoted ? Quoted(field.value) : field.value);
     line += "\n";
   }
-  // One write, so that lines of several threads do not mix. A log that cannot
-  // be written must not stop the server.
+  // A log that cannot be written must not stop the server: where nobody reads
+  // on, the line is dropped. A pipe that is ready has room for PIPE_BUF bytes.
+  pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  // One write, so that lines of several threads do not mix.
   [[maybe_unused]] const ssize_t n =
       write(STDERR_FILENO, line.data(), line.size());
 }

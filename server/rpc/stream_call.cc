@@ -9,6 +9,7 @@
 
 #include "absl/time/clock.h"
 #include "server/call/rpc_status.h"
+#include "server/process/out_of_memory.h"
 #include "server/rpc/event.h"
 #include "server/rpc/inflow.h"
 #include "server/rpc/record.h"
@@ -169,6 +170,7 @@ class StreamCall {
 
   absl::Status TryStep(Inbox& inbox) {
     try {
+      const MayRunOut scope;
       if (inbox.is_over || IsLate(context_))
         return absl::CancelledError("the client gave up");
       AXIS_RETURN_IF_ERROR(Receive(inbox));

@@ -8,6 +8,7 @@
 #include "kernels/status.h"
 #include "server/call/inflate.h"
 #include "server/call/rpc_status.h"
+#include "server/process/out_of_memory.h"
 #include "server/rpc/event.h"
 #include "server/rpc/record.h"
 
@@ -44,6 +45,7 @@ class UnaryCall {
 
   void Work() {
     try {
+      const MayRunOut scope;
       report_.status = TryWork();
     } catch (const std::bad_alloc&) {
       report_.status =

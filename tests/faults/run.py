@@ -65,7 +65,7 @@ def main() -> None:
         print(f"{'FAILED' if bad else 'ok':<7} {name}: "
               f"{patient.survived} of {patient.tried} survived "
               f"({time.monotonic() - start:.0f} s)", flush=True)
-        for flaw in patient.flaws[:4]:
+        for flaw in patient.flaws[:int(options.get("flaws", 4))]:
             print("   ", " ".join(flaw.split())[:500], flush=True)
     if "json" in options:
         pathlib.Path(options["json"]).write_text(json.dumps(table, indent=1))
