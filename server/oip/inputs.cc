@@ -152,7 +152,7 @@ class Decoder {
       out.span.reset();
     }
     AXIS_ASSIGN_OR_RETURN(
-        out.input, DecodeTensor({std::move(header), std::move(data), {}, 0},
+        out.input, DecodeTensor({std::move(header), std::move(data), 0, {}, 0},
                                 call_.lease, call_.pool));
     return out;
   }
