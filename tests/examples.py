@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Builds and runs every example of client/examples whose toolchain is here.
 
 Usage: examples.py AXISD [LANGUAGE...]    all languages unless named

@@ -64,7 +64,7 @@ def from_cases():
 
 
 def from_examples():
-    """Those with numbers typed by hand, streams excepted: one call, one line."""
+    """Those with numbers typed by hand; but streams are no call of a line."""
     for example in EXAMPLES:
         if example.method != "StreamPipeline":
             message = json_format.ParseDict(

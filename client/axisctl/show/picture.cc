@@ -136,8 +136,8 @@ std::string DrawSvg(absl::Span<const Numbered> tensors) {
           left + cell.x + kCell / 2, kTop + cell.y + 17, cell.number);
     }
     // A letter of the title is some 7 pixels wide.
-    left += std::max(grid.width, static_cast<int64_t>(7 * title.size())) +
-            kSpace;
+    left +=
+        std::max(grid.width, static_cast<int64_t>(7 * title.size())) + kSpace;
     height = std::max(height, grid.height);
   }
   // Grey letters stay legible on a dark page.

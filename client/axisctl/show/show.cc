@@ -23,8 +23,9 @@ constexpr int64_t kMostElements = 1024;  // more is no picture
 absl::StatusOr<Tensor> Numbers(const std::vector<int64_t>& shape) {
   const absl::StatusOr<int64_t> count = ShapeBytes(shape, 1);
   if (!count.ok() || *count > kMostElements)
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--shape must hold at most ", kMostElements, " elements for a picture"));
+    return absl::InvalidArgumentError(absl::StrCat("--shape must hold at most ",
+                                                   kMostElements,
+                                                   " elements for a picture"));
   std::vector<int64_t> numbers(static_cast<size_t>(*count));
   std::iota(numbers.begin(), numbers.end(), 0);
   return MakeTensor(shape, std::move(numbers));
