@@ -91,7 +91,7 @@ deploy/image/play.py "$image" $port <<<"$rendered" >"$out/pod.yaml"
   { cat "$out/play.log"; fail "podman play kube"; }
 status=1
 for _ in {1..100}; do
-  "${podman[@]}" exec axisd-pod-axisd /usr/bin/axisctl \
+  "${podman[@]}" exec axisd-pod-0-axisd /usr/bin/axisctl \
     --server=127.0.0.1:$port health readiness 2>/dev/null && status=0 && break
   sleep 0.2
 done
