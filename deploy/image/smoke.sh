@@ -91,8 +91,8 @@ deploy/image/play.py "$image" $port <<<"$rendered" >"$out/pod.yaml"
   { cat "$out/play.log"; fail "podman play kube"; }
 status=1
 for _ in {1..100}; do
-  "${podman[@]}" exec axisd-pod-axisd /usr/bin/axisctl \
-    --server=127.0.0.1:$port health readiness 2>/dev/null && status=0 && break
+  "${podman[@]}" exec axisd-pod-0-axisd /usr/bin/axisctl \
+    --server=127.0.0.1:$port health readiness >/dev/null 2>&1 && status=0 && break
   sleep 0.2
 done
 "${podman[@]}" play kube --down "$out/pod.yaml" >>"$out/play.log" 2>&1
