@@ -9,6 +9,7 @@
 #include "kernels/status.h"
 #include "server/call/wire.h"
 #include "server/call/wire_reader.h"
+#include "server/process/out_of_memory.h"
 
 namespace axis {
 namespace {
@@ -156,6 +157,7 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
   }
   AXIS_RETURN_IF_ERROR(
       lease.Take(kRestCost * static_cast<int64_t>(rest.size())));
+  const WaitsForMemory scope;
   return request.head.ParseFromString(rest) ? absl::OkStatus() : Malformed();
 }
 

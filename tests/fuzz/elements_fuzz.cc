@@ -39,8 +39,8 @@ void TestValues(pb::DataType type, int64_t elements, const std::string& bytes) {
   FUZZ_CHECK(packed == again);
 }
 
-void TestContents(pb::DataType type, int64_t elements,
-                  const std::string& bytes, Choices& choices) {
+void TestContents(pb::DataType type, int64_t elements, const std::string& bytes,
+                  Choices& choices) {
   Admission admission(kQuota);
   const auto pool = std::make_shared<BufferPool>(0);
   {

@@ -39,8 +39,8 @@ void TestServe(const std::string& bytes, Choices cuts) {
       Response parsed;
       FUZZ_CHECK(response.Length() <= kMaxMessage);
       FUZZ_CHECK(response.DumpToSingleSlice(&slice).ok());
-      FUZZ_CHECK(parsed.ParseFromArray(slice.begin(),
-                                       static_cast<int>(slice.size())));
+      FUZZ_CHECK(
+          parsed.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
     } else {
       FUZZ_CHECK(absl::IsInvalidArgument(status) ||
                  absl::IsResourceExhausted(status));
