@@ -73,6 +73,18 @@ absl::Status Keep(const char* field, WireReader begin, const WireReader& in,
   return begin.CopyTo(in.position(), rest) ? absl::OkStatus() : Malformed();
 }
 
+// Skips a message up to `limit`. Of several parts of one message each must be a
+// message, not only all of them together.
+bool SkipFields(WireReader& in, int64_t limit) {
+  int64_t fields = 0;
+  while (in.position() < limit) {
+    uint32_t tag;
+    if (!in.ReadTag(tag) || !in.SkipField(tag, limit, kMaxDepth - 2, fields))
+      return false;
+  }
+  return in.position() == limit;
+}
+
 // Reads an InferInputTensor up to `limit`: its contents apart from the rest.
 absl::Status ReadInput(WireReader& in, int64_t limit, Counts& counts,
                        std::optional<Payload>& contents, std::string& rest) {
@@ -86,7 +98,9 @@ absl::Status ReadInput(WireReader& in, int64_t limit, Counts& counts,
       if (!in.ReadLength(limit, end)) return Malformed();
       AXIS_RETURN_IF_ERROR(counts.Add("contents", parts, kMaxValuesParts));
       if (!contents) contents.emplace();
-      if (!in.ShareTo(end, *contents)) return Malformed();
+      WireReader share = in;
+      if (!SkipFields(in, end)) return Malformed();
+      if (!share.ShareTo(end, *contents)) return Malformed();
       continue;
     }
     if (tag == Delimited(InputTensor::kParametersFieldNumber))
