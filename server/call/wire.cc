@@ -12,6 +12,7 @@
 #include "kernels/status.h"
 #include "server/call/wire_reader.h"
 #include "server/elements/types.h"
+#include "server/process/out_of_memory.h"
 
 namespace axis {
 namespace {
@@ -249,6 +250,7 @@ absl::Status Unpack(const grpc::ByteBuffer& message,
     if (field == nullptr || field->number() == kTensorField) continue;
     AXIS_RETURN_IF_ERROR(KeepField(*field, begin, in, ops, kept));
   }
+  const WaitsForMemory scope;
   return rest.ParseFromString(kept) ? absl::OkStatus() : Malformed();
 }
 

@@ -10,6 +10,7 @@
 #include "server/models/index_tensor.h"
 #include "server/oip/inputs.h"
 #include "server/oip/outputs.h"
+#include "server/process/out_of_memory.h"
 
 namespace axis {
 namespace {
@@ -94,9 +95,11 @@ class Inference {
     head_.set_id(request.id());
     if (const auto it =
             request.parameters().find("triton_enable_empty_final_response");
-        it != request.parameters().end() && it->second.bool_param())
+        it != request.parameters().end() && it->second.bool_param()) {
+      const WaitsForMemory scope;
       (*head_.mutable_parameters())["triton_final_response"].set_bool_param(
           true);
+    }
     for (size_t i = 0; i < wanted_.size(); ++i)
       AXIS_RETURN_IF_ERROR(AddOutput(i));
     AXIS_RETURN_IF_ERROR(CheckResponse());

@@ -179,6 +179,7 @@ class AsyncInferenceService final : public InferenceService {
         ask, queue,
         [this](grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                const CallContext&) {
+          const WaitsForMemory scope;
           Request message;
           AXIS_RETURN_IF_ERROR(Parse(request, message));
           AXIS_ASSIGN_OR_RETURN(

@@ -9,6 +9,7 @@
 #include "server/elements/datatypes.h"
 #include "server/elements/types.h"
 #include "server/oip/inputs.h"
+#include "server/process/out_of_memory.h"
 
 namespace axis {
 namespace {
@@ -90,6 +91,7 @@ void DescribeOutput(pb::DataType type, const Shape& shape, bool described,
 
 void SetRegion(const Span& span, const std::string& name,
                Parameters& parameters) {
+  const WaitsForMemory scope;
   parameters["shared_memory_region"].set_string_param(name);
   parameters["shared_memory_byte_size"].set_int64_param(span.size);
   parameters["shared_memory_offset"].set_int64_param(span.begin);

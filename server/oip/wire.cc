@@ -9,6 +9,7 @@
 #include "kernels/status.h"
 #include "server/call/wire.h"
 #include "server/call/wire_reader.h"
+#include "server/process/out_of_memory.h"
 
 namespace axis {
 namespace {
@@ -72,6 +73,18 @@ absl::Status Keep(const char* field, WireReader begin, const WireReader& in,
   return begin.CopyTo(in.position(), rest) ? absl::OkStatus() : Malformed();
 }
 
+// Skips a message up to `limit`. Of several parts of one message each must be a
+// message, not only all of them together.
+bool SkipFields(WireReader& in, int64_t limit) {
+  int64_t fields = 0;
+  while (in.position() < limit) {
+    uint32_t tag;
+    if (!in.ReadTag(tag) || !in.SkipField(tag, limit, kMaxDepth - 2, fields))
+      return false;
+  }
+  return in.position() == limit;
+}
+
 // Reads an InferInputTensor up to `limit`: its contents apart from the rest.
 absl::Status ReadInput(WireReader& in, int64_t limit, Counts& counts,
                        std::optional<Payload>& contents, std::string& rest) {
@@ -85,7 +98,9 @@ absl::Status ReadInput(WireReader& in, int64_t limit, Counts& counts,
       if (!in.ReadLength(limit, end)) return Malformed();
       AXIS_RETURN_IF_ERROR(counts.Add("contents", parts, kMaxValuesParts));
       if (!contents) contents.emplace();
-      if (!in.ShareTo(end, *contents)) return Malformed();
+      WireReader share = in;
+      if (!SkipFields(in, end)) return Malformed();
+      if (!share.ShareTo(end, *contents)) return Malformed();
       continue;
     }
     if (tag == Delimited(InputTensor::kParametersFieldNumber))
@@ -156,6 +171,7 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
   }
   AXIS_RETURN_IF_ERROR(
       lease.Take(kRestCost * static_cast<int64_t>(rest.size())));
+  const WaitsForMemory scope;
   return request.head.ParseFromString(rest) ? absl::OkStatus() : Malformed();
 }
 

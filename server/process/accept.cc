@@ -18,8 +18,7 @@ std::mutex mutex;
 int reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
-  return static_cast<int>(
-      syscall(SYS_accept4, listener, address, size, flags));
+  return static_cast<int>(syscall(SYS_accept4, listener, address, size, flags));
 }
 
 }  // namespace

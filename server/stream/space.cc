@@ -4,6 +4,8 @@
 
 #include <new>
 
+#include "server/process/out_of_memory.h"
+
 namespace axis {
 namespace {
 
@@ -37,6 +39,7 @@ grpc::Slice OutputSpace::Share(int64_t begin, int64_t end) {
   return grpc::Slice(
       data_ + begin, static_cast<size_t>(end - begin),
       [](void* p) {
+        const WaitsForMemory scope;  // gRPC is C, and calls from anywhere
         const std::unique_ptr<Shared> shared(static_cast<Shared*>(p));
         shared->space->Release(shared->begin, shared->end);
       },

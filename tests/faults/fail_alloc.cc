@@ -86,6 +86,14 @@ void* NewOrThrow(size_t size, void* caller) {
   return memory;
 }
 
+void* NewOrNull(size_t size, void* caller) {
+  try {
+    return New(size, caller);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 void* operator new(size_t size) {
@@ -95,10 +103,10 @@ void* operator new[](size_t size) {
   return NewOrThrow(size, __builtin_return_address(0));
 }
 void* operator new(size_t size, const std::nothrow_t&) noexcept {
-  return New(size, __builtin_return_address(0));
+  return NewOrNull(size, __builtin_return_address(0));
 }
 void* operator new[](size_t size, const std::nothrow_t&) noexcept {
-  return New(size, __builtin_return_address(0));
+  return NewOrNull(size, __builtin_return_address(0));
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }

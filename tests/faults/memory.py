@@ -93,7 +93,8 @@ def requests(server: Axisd) -> dict:
 
 def is_out_of_memory(answer) -> bool:
     if isinstance(answer, list):  # a stream that says it in a message
-        return len(answer) == 1 and "memory" in answer[0].error_message
+        return len(answer) == 1 and "memory" in getattr(
+            answer[0], "error_message", "")
     return isinstance(answer, Refusal) and (
         answer.code == "RESOURCE_EXHAUSTED" and "memory" in answer.message)
 
@@ -111,7 +112,7 @@ def fail_each(patient: Patient, faucet: Faucet, name: str) -> None:
         if not good:
             try:
                 good = is_right(answer)
-            except (AttributeError, IndexError):
+            except (AttributeError, IndexError, TypeError):
                 good = False
         claim = f"{name}, allocation {k}: {answer}"
         if patient.server.process.poll() is not None:

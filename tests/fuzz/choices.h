@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#define FUZZ_CHECK(claim)                                                   \
-  do {                                                                      \
-    if (!(claim)) {                                                         \
+#define FUZZ_CHECK(claim)                                                    \
+  do {                                                                       \
+    if (!(claim)) {                                                          \
       std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, \
-                   #claim);                                                 \
-      std::abort();                                                         \
-    }                                                                       \
+                   #claim);                                                  \
+      std::abort();                                                          \
+    }                                                                        \
   } while (false)
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -41,9 +41,9 @@ class Choices {
   // Mostly small; now and then one of those that overflow something.
   int64_t Number() {
     static constexpr int64_t kOdd[] = {
-        -1,        -2,        INT64_MIN,      INT64_MAX,     1ll << 31,
-        1ll << 32, 1ll << 40, (1ll << 58) + 1, 1ll << 61,     1ll << 62,
-        4096,      4097,      -(1ll << 31),   1ll << 60,     65536};
+        -1,        -2,        INT64_MIN,       INT64_MAX, 1ll << 31,
+        1ll << 32, 1ll << 40, (1ll << 58) + 1, 1ll << 61, 1ll << 62,
+        4096,      4097,      -(1ll << 31),    1ll << 60, 65536};
     const uint8_t byte = Byte();
     return byte < 240 ? byte % 24 : kOdd[byte - 240 < 15 ? byte - 240 : 0];
   }

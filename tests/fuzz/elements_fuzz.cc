@@ -1,6 +1,7 @@
 // Values, typed contents and STRING payloads: refused by name, or packed into
 // exactly the bytes announced and spelled again the same.
 #include "axis/v1/tensor.pb.h"
+#include "inference/infer.pb.h"
 #include "kernels/status.h"
 #include "server/elements/strings.h"
 #include "server/elements/types.h"
@@ -40,8 +41,8 @@ void TestValues(pb::DataType type, int64_t elements, const std::string& bytes) {
   FUZZ_CHECK(packed == again);
 }
 
-void TestContents(pb::DataType type, int64_t elements,
-                  const std::string& bytes, Choices& choices) {
+void TestContents(pb::DataType type, int64_t elements, const std::string& bytes,
+                  Choices& choices) {
   Admission admission(kQuota);
   const auto pool = std::make_shared<BufferPool>(0);
   {
@@ -53,7 +54,7 @@ void TestContents(pb::DataType type, int64_t elements,
       begin = end;
     }
     const auto packed = PackContents(payload, type, elements, lease, *pool);
-    oip::InferTensorContents parsed;
+    inference::InferTensorContents parsed;
     if (packed.ok()) FUZZ_CHECK(parsed.ParseFromString(bytes));
   }
   FUZZ_CHECK(admission.held_bytes() == 0);

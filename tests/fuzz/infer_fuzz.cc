@@ -62,10 +62,10 @@ void Test(const std::string& bytes, const grpc::ByteBuffer& message) {
     }
     if (unpacked.ok()) {
       grpc::ByteBuffer response;
-      const absl::Status status = Infer(
-          request, response,
-          {kMaxMessage, lease, *pool, report, [] { return false; }},
-          repository, regions);
+      const absl::Status status =
+          Infer(request, response,
+                {kMaxMessage, lease, *pool, report, [] { return false; }},
+                repository, regions);
       FUZZ_CHECK(status.code() != absl::StatusCode::kInternal &&
                  status.code() != absl::StatusCode::kUnknown);
       if (status.ok()) {

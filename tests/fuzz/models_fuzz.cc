@@ -56,9 +56,8 @@ void Run(const Model& model, Choices& choices) {
   FUZZ_CHECK(binding.ok());
   FUZZ_CHECK(binding->outputs.size() == binding->graph.results.size());
   if (binding->graph.steps.size() > kMaxTensors) return;
-  const auto program =
-      CompileProgram(specs, binding->graph,
-                     [&](size_t k) { return model.StepName(k); });
+  const auto program = CompileProgram(
+      specs, binding->graph, [&](size_t k) { return model.StepName(k); });
   if (program.ok())
     CheckProgram(*program, specs, inputs, binding->graph, choices);
 }

@@ -138,15 +138,13 @@ inline void CheckProgram(const Program& program,
   for (const int64_t bytes : program.buffer_bytes)
     if (bytes > (1 << 18)) return;
   const std::vector<Memory> sources = inputs;
-  const std::vector<Memory> buffers =
-      Run(program, std::move(inputs), choices);
+  const std::vector<Memory> buffers = Run(program, std::move(inputs), choices);
   FUZZ_CHECK(program.outputs.size() == graph.results.size());
   for (size_t k = 0; k < program.outputs.size(); ++k) {
     const Program::Output& output = program.outputs[k];
     const auto& [input, tensor] = tensors[graph.results[k]];
     FUZZ_CHECK(static_cast<size_t>(output.input) == input);
-    FUZZ_CHECK(output.shape ==
-               Shape(tensor.shape.begin(), tensor.shape.end()));
+    FUZZ_CHECK(output.shape == Shape(tensor.shape.begin(), tensor.shape.end()));
     FUZZ_CHECK(buffers[static_cast<size_t>(output.buffer)] ==
                Expected(specs[input], sources[input], tensor));
   }

@@ -29,8 +29,7 @@ View Permuted(const View& view, Choices& choices) {
 View AnyView(const Shape& shape, Choices& choices) {
   View view = Dense(shape);
   for (int64_t steps = choices.In(0, 4); steps > 0; --steps) {
-    const size_t axis =
-        size_t(choices.In(0, int64_t(view.axes.size()) - 1));
+    const size_t axis = size_t(choices.In(0, int64_t(view.axes.size()) - 1));
     const int64_t extent = ShapeOf(view)[axis];
     if (choices.OneIn(3)) {
       const int64_t keep = choices.In(1, extent);
@@ -69,8 +68,8 @@ void Test(Choices& choices) {
   static constexpr int64_t kBits[] = {8, 16, 32, 64, 128, 4, 3, 6, 2, 1};
   const int64_t bits = kBits[choices.In(0, 9)];
   const View src = AnyView(AnyShape(choices), choices);
-  const View dst = choices.OneIn(2) ? Dense(ShapeOf(src))
-                                    : AnyLayout(ShapeOf(src), choices);
+  const View dst =
+      choices.OneIn(2) ? Dense(ShapeOf(src)) : AnyLayout(ShapeOf(src), choices);
   if (testing::Reach(dst) > kMaxReach) return;
   const auto plan = CompilePlan(src, dst, bits);
   if (!plan) {
@@ -80,8 +79,8 @@ void Test(Choices& choices) {
   FUZZ_CHECK(BitsOf(*plan) == SizeOf(src) * bits);
   for (size_t i = 0; i < plan->loops.size(); ++i) {
     FUZZ_CHECK(plan->loops[i].extent > 1);
-    FUZZ_CHECK(i == 0 || plan->loops[i - 1].dst_stride >=
-                             plan->loops[i].dst_stride);
+    FUZZ_CHECK(i == 0 ||
+               plan->loops[i - 1].dst_stride >= plan->loops[i].dst_stride);
   }
   // All of the buffer that the view was made of may be read.
   const Memory from = Junk(PackedBytes(testing::Reach(src), bits));

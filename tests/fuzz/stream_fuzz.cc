@@ -36,10 +36,10 @@ void Test(Choices& choices) {
         const pb::Tensor& piece = response.output();
         if (piece.data_type() != 0) {
           outputs.emplace_back();
-          wanted.push_back(PackedBytes(
-              Elements({piece.shape().data(),
-                        static_cast<size_t>(piece.shape_size())}),
-              BitsOf(piece.data_type())));
+          wanted.push_back(
+              PackedBytes(Elements({piece.shape().data(),
+                                    static_cast<size_t>(piece.shape_size())}),
+                          BitsOf(piece.data_type())));
           if (piece.layout() > pb::LAYOUT_NCX) wanted.back() = -1;
         }
         FUZZ_CHECK(!outputs.empty());
@@ -73,8 +73,8 @@ void Test(Choices& choices) {
     if (status.ok()) {
       FUZZ_CHECK(stream.IsDone());
       for (size_t i = 0; i < outputs.size(); ++i)
-        FUZZ_CHECK(wanted[i] < 0 || static_cast<int64_t>(outputs[i].size()) ==
-                                        wanted[i]);
+        FUZZ_CHECK(wanted[i] < 0 ||
+                   static_cast<int64_t>(outputs[i].size()) == wanted[i]);
     } else {
       FUZZ_CHECK(absl::IsInvalidArgument(status) ||
                  absl::IsResourceExhausted(status));

@@ -312,6 +312,15 @@ TEST(Program, TwoPartsFillOneBufferThatCountsOnce) {
   EXPECT_EQ(program.peak_bytes, 24 * 20 + 32 * 20);
 }
 
+TEST(Program, TheMostMemoryMayBeHeldBeforeTheLastPass) {
+  const InputSpec specs[] = {{{12}, 8}, {{3}, 8}};
+  const Op ops[] = {ShuffleChannels{0, 3}, ShuffleChannels{0, 3}};
+  const auto program = CompileProgram(specs, ops, OpName);
+  ASSERT_TRUE(program.ok());
+  ASSERT_EQ(program->passes.size(), 3u);
+  EXPECT_EQ(program->peak_bytes, 2 * 12);  // of the first input alone
+}
+
 TEST(Program, WhatNoMachineHoldsIsRefused) {
   EXPECT_EQ(Compile({int64_t{1} << 53, 16, 1}, {Transpose{{0, 2, 1}}}, {16})
                 .status()

@@ -58,7 +58,7 @@ KERNELS = [
     ("kernels/program.cc", "if (PackedBytes(written, item_bits) < bytes) {",
      "if (false) {", GEOMETRY),
     ("kernels/program.cc", "if (last_read[src] == p && !kept[src])",
-     "if (last_read[src] == p)", GEOMETRY),
+     "if (!kept[src])", GEOMETRY),
     ("kernels/program.cc",
      "program.peak_bytes = std::max(program.peak_bytes, live);",
      "program.peak_bytes = live;", GEOMETRY),
@@ -76,8 +76,7 @@ KERNELS = [
     # The engine: tails, units that are shared, pieces, vectors.
     ("kernels/copy.cc", "whole(plan.dst_offset) && whole(plan.run) &&",
      "whole(plan.dst_offset) &&", ENGINE),
-    ("kernels/copy.cc", "      CopyItems({shared_, held_});\n      held_ = 0;",
-     "      CopyItems({shared_, held_});", ENGINE),
+    ("kernels/copy.cc", "    at_ += size;\n", "", ENGINE),
     ("kernels/copy.cc", "      begins.push_back(size);",
      "      begins.push_back(0);", ENGINE),
     ("kernels/copy/narrow.cc", "if ((to + items) % unit_items != 0)",

@@ -173,6 +173,18 @@ TEST(InferWireTest, CountsAreBounded) {
             "inputs[0].contents");
 }
 
+TEST(InferWireTest, EveryPartOfContentsIsAMessage) {
+  // Together they are one: a number of 8 bytes, begun and ended.
+  const std::string parts = Sized(5, "INT63") + Sized(5, "8888");
+  Admission admission(int64_t{1} << 30);
+  Admission::Lease lease(admission);
+  InferRequest request;
+  EXPECT_FALSE(UnpackInfer(Cut(Sized(5, parts), 7), lease, request).ok());
+  EXPECT_TRUE(
+      UnpackInfer(Cut(Sized(5, Sized(5, "INT638888")), 7), lease, request)
+          .ok());
+}
+
 TEST(InferWireTest, WhatTheHeadCostsIsAdmittedFirst) {
   Admission admission(1 << 20);
   Admission::Lease lease(admission);

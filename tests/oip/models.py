@@ -278,6 +278,11 @@ PROGRAMS = {  # name of the file -> (text, what the log says)
     "many_ops": ('name: "many" ' + "ops { transpose {} } " * 65, "ops"),
     "many_outputs": ('name: "outputs" ' + "ops { variadic_split { axis: 0 "
                      "split_lengths: [1, -1] } } " * 13, "tensors"),
+    # Sixteen gigabytes if they were counted one by one.
+    "outputs_squared": ('name: "squared" ops { variadic_split { split_lengths: '
+                        f"[{'0,' * 4095}-1] }} }} ops {{ variadic_split {{ "
+                        f"split_lengths: [{'0,' * 400000}-1] }} }}",
+                        "tensors"),
     "contradiction": ('name: "c" input { shape: [2, 3] } ops { transpose '
                       "{ order: [0, 2] } }", "order"),
     "overflow": ('name: "o" input { shape: [4611686018427387904, 4] '
