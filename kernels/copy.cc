@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/copy/byte_copy.h"
-#include "kernels/copy/narrow.h"
-#include "kernels/copy/pack.h"
+#include "kernels/copy/narrow/narrow.h"
+#include "kernels/copy/narrow/pack.h"
 #include "kernels/copy/partition.h"
 #include "kernels/copy/tasks.h"
 

@@ -15,7 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "kernels/buffer_pool.h"
+#include "kernels/copy/buffer_pool.h"
 #include "kernels/status.h"
 #include "server/models/repository.h"
 #include "server/oip/inference_service.h"
@@ -23,9 +23,9 @@
 #include "server/process/host.h"
 #include "server/process/metrics.h"
 #include "server/rpc/event.h"
-#include "server/rpc/health.h"
 #include "server/rpc/tensor_service.h"
 #include "server/shm/regions.h"
+#include "server/standard/health.h"
 
 namespace axis {
 namespace {

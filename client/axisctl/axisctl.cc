@@ -11,9 +11,9 @@
 #include "client/axisctl/connection.h"
 #include "client/axisctl/files.h"
 #include "client/axisctl/filter.h"
-#include "client/axisctl/ops_text.h"
+#include "client/axisctl/ops/ops_text.h"
 #include "client/axisctl/show/show.h"
-#include "client/npy.h"
+#include "client/npy/npy.h"
 #include "client/tune.h"
 
 namespace axis {

@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "client/npy.h"
+#include "client/npy/npy.h"
 
 namespace axis {
 

@@ -13,9 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "client/axisctl/files.h"
-#include "client/axisctl/ops_text.h"
+#include "client/axisctl/ops/ops_text.h"
 #include "client/axisctl/progress.h"
-#include "client/npy.h"
+#include "client/npy/npy.h"
 
 namespace axis {
 namespace {

@@ -9,9 +9,9 @@
 #include "axis/v1/program.pb.h"
 #include "axis/v1/tensor_service.pb.h"
 #include "kernels/program.h"
-#include "server/call/wire.h"
 #include "server/elements/types.h"
 #include "server/process/admission.h"
+#include "server/wire/wire.h"
 
 namespace axis {
 

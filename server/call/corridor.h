@@ -11,12 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
-#include "kernels/buffer_pool.h"
+#include "kernels/copy/buffer_pool.h"
 #include "kernels/program.h"
-#include "server/call/payload.h"
 #include "server/call/recipe.h"
 #include "server/process/admission.h"
 #include "server/process/metrics.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

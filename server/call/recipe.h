@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "kernels/program.h"
-#include "server/call/wire.h"
+#include "server/wire/wire.h"
 
 namespace axis {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "kernels/buffer_pool.h"
-#include "server/call/payload.h"
+#include "kernels/copy/buffer_pool.h"
 #include "server/process/admission.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

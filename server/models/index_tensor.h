@@ -8,7 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "axis/v1/tensor.pb.h"
 #include "kernels/view.h"
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

@@ -13,9 +13,9 @@
 #include "absl/status/statusor.h"
 #include "axis/v1/tensor.pb.h"
 #include "kernels/program.h"
-#include "server/call/payload.h"
 #include "server/models/index_tensor.h"
 #include "server/models/parameters.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

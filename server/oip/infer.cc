@@ -104,7 +104,7 @@ class Inference {
       AXIS_RETURN_IF_ERROR(AddOutput(i));
     AXIS_RETURN_IF_ERROR(CheckResponse());
     AXIS_RETURN_IF_ERROR(SeparateRegions());
-    AXIS_RETURN_IF_ERROR(Lend());
+    Lend();
     return call_.lease.Take(PeakBytes(program_, lent_));
   }
 
@@ -215,7 +215,7 @@ class Inference {
   }
 
   // Lets the engine read and write the regions themselves.
-  absl::Status Lend() {
+  void Lend() {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (!inputs_[i].span) continue;
       lent_.sources.resize(inputs_.size());
@@ -229,7 +229,6 @@ class Inference {
       lent_.targets[static_cast<size_t>(program_.outputs[i].buffer)] =
           wanted_[i].span->data();
     }
-    return absl::OkStatus();
   }
 
   absl::Status StoreStrings(size_t i, const Payload& data) {

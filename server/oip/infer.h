@@ -7,7 +7,7 @@
 #include "absl/status/status.h"
 #include "server/call/corridor.h"
 #include "server/models/repository.h"
-#include "server/oip/wire.h"
+#include "server/oip/message/wire.h"
 #include "server/shm/regions.h"
 
 namespace axis {

@@ -10,14 +10,14 @@
 #include "absl/strings/str_cat.h"
 #include "inference/inference_service.grpc.pb.h"
 #include "kernels/status.h"
-#include "server/call/inflate.h"
 #include "server/call/rpc_status.h"
-#include "server/call/wire.h"
 #include "server/oip/answers.h"
 #include "server/oip/infer.h"
 #include "server/process/out_of_memory.h"
 #include "server/rpc/exchange_call.h"
 #include "server/rpc/unary_call.h"
+#include "server/wire/inflate.h"
+#include "server/wire/wire.h"
 
 namespace axis {
 namespace {

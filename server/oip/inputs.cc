@@ -9,7 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "server/elements/datatypes.h"
-#include "server/oip/contents.h"
+#include "server/oip/message/contents.h"
 
 namespace axis {
 namespace {

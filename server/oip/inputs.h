@@ -9,7 +9,7 @@
 #include "server/call/codec.h"
 #include "server/call/corridor.h"
 #include "server/models/model.h"
-#include "server/oip/wire.h"
+#include "server/oip/message/wire.h"
 #include "server/shm/regions.h"
 
 namespace axis {

@@ -3,10 +3,10 @@
 #include <atomic>
 
 #include "absl/time/clock.h"
-#include "server/call/inflate.h"
 #include "server/call/rpc_status.h"
 #include "server/rpc/event.h"
 #include "server/rpc/record.h"
+#include "server/wire/inflate.h"
 
 namespace axis {
 namespace {

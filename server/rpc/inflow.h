@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "kernels/status.h"
 #include "server/call/corridor.h"
-#include "server/call/inflate.h"
+#include "server/wire/inflate.h"
 
 namespace axis {
 

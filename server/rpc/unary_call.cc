@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "kernels/status.h"
-#include "server/call/inflate.h"
 #include "server/call/rpc_status.h"
 #include "server/process/out_of_memory.h"
 #include "server/rpc/event.h"
 #include "server/rpc/record.h"
+#include "server/wire/inflate.h"
 
 namespace axis {
 namespace {

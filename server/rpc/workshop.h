@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/buffer_pool.h"
+#include "kernels/copy/buffer_pool.h"
 #include "server/call/recipe.h"
 #include "server/process/admission.h"
 #include "server/process/log.h"

@@ -7,7 +7,7 @@
 
 #include "kernels/program.h"
 #include "server/call/corridor.h"
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/status.h"
-#include "server/call/wire.h"
+#include "server/wire/wire.h"
 
 namespace axis {
 namespace {

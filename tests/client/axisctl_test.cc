@@ -12,7 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "client/npy.h"
+#include "client/npy/npy.h"
 #include "tests/client/fake_server.h"
 
 namespace axis {

@@ -1,6 +1,6 @@
 // Claims of the .npy reader and writer: every version, order, byte order and
 // type comes out as the elements NumPy meant; all else is refused, by name.
-#include "client/npy.h"
+#include "client/npy/npy.h"
 
 #include <gtest/gtest.h>
 

@@ -6,8 +6,8 @@
 #include "server/elements/strings.h"
 #include "server/elements/types.h"
 #include "server/elements/values.h"
-#include "server/oip/contents.h"
-#include "server/oip/wire.h"
+#include "server/oip/message/contents.h"
+#include "server/oip/message/wire.h"
 #include "tests/fuzz/oracle.h"
 #include "tests/server/wire_oracle.h"
 

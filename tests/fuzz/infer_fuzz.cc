@@ -7,7 +7,7 @@
 #include "kernels/status.h"
 #include "server/models/repository.h"
 #include "server/oip/infer.h"
-#include "server/oip/wire.h"
+#include "server/oip/message/wire.h"
 #include "tests/fuzz/choices.h"
 #include "tests/server/wire_oracle.h"
 

@@ -1,6 +1,6 @@
 // .npy files: refused, or read into a tensor that written again and read again
 // is the same.
-#include "client/npy.h"
+#include "client/npy/npy.h"
 #include "tests/fuzz/choices.h"
 
 namespace axis::fuzz {

@@ -68,10 +68,10 @@ KERNELS = [
     ("kernels/program.cc", "        live += program.buffer_bytes[b];\n",
      "        live += 0;\n", GEOMETRY),
     # The pool.
-    ("kernels/buffer_pool.cc",
+    ("kernels/copy/buffer_pool.cc",
      "    live_bytes_ -= bytes;\n    if (bytes <=", "    if (bytes <=",
      ["buffer_pool_test"]),
-    ("kernels/buffer_pool.cc", "TakeOldest(max_idle_bytes_ - bytes);",
+    ("kernels/copy/buffer_pool.cc", "TakeOldest(max_idle_bytes_ - bytes);",
      "TakeOldest(max_idle_bytes_);", ["buffer_pool_test"]),
     # The engine: tails, units that are shared, pieces, vectors.
     ("kernels/copy.cc", "whole(plan.dst_offset) && whole(plan.run) &&",
@@ -79,9 +79,9 @@ KERNELS = [
     ("kernels/copy.cc", "    at_ += size;\n", "", ENGINE),
     ("kernels/copy.cc", "      begins.push_back(size);",
      "      begins.push_back(0);", ENGINE),
-    ("kernels/copy/narrow.cc", "if ((to + items) % unit_items != 0)",
+    ("kernels/copy/narrow/narrow.cc", "if ((to + items) % unit_items != 0)",
      "if (false)", ENGINE),
-    ("kernels/copy/narrow.cc", "    if (filled != items_) {",
+    ("kernels/copy/narrow/narrow.cc", "    if (filled != items_) {",
      "    if (filled > items_) {", ENGINE),
     ("kernels/copy/partition.cc",
      "plan_part(cut.extent - (parts - 1) * deal.grain);",
@@ -91,7 +91,7 @@ KERNELS = [
      "if (", ENGINE),
     ("kernels/copy/block_plan.cc", "if (last != bytes - 1) return 0;", "",
      ENGINE),
-    ("kernels/copy/pack.cc",
+    ("kernels/copy/narrow/pack.cc",
      "packed[i] = static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);",
      "packed[i] = static_cast<uint8_t>(items[2 * i + 1] | items[2 * i] << 4);",
      ENGINE),
@@ -102,19 +102,19 @@ KERNELS = [
 
 SERVER = [
     # The wire.
-    ("server/call/wire.cc", "if (tensors_.size() == kMaxInputs) {",
+    ("server/wire/wire.cc", "if (tensors_.size() == kMaxInputs) {",
      "if (tensors_.size() == kMaxInputs + 1) {", ["wire_test"]),
-    ("server/call/wire.cc",
+    ("server/wire/wire.cc",
      "cost += fields * kEntryCost + in.position() - begin;", "",
      ["wire_test", "wire_mutation_test"]),
-    ("server/call/wire.cc",
+    ("server/wire/wire.cc",
      "        tensor.values.reset();\n        tensor.values_cost = 0;\n", "",
      ["wire_test", "wire_mutation_test"]),
-    ("server/call/wire.cc", "if (++values_parts > kMaxValuesParts) {",
+    ("server/wire/wire.cc", "if (++values_parts > kMaxValuesParts) {",
      "if (++values_parts > kMaxValuesParts + 1) {", ["wire_test"]),
-    ("server/call/payload.cc", "    begin = 0;\n", "", ["payload_test"]),
+    ("server/wire/payload.cc", "    begin = 0;\n", "", ["payload_test"]),
     # Compression.
-    ("server/call/inflate.cc",
+    ("server/wire/inflate.cc",
      "if (z.avail_in > 0 || next != packed.count) return Corrupt();", "",
      ["service_test", "e2e/attacks.py"]),
     # Admission: not returned, or returned twice.
@@ -158,7 +158,7 @@ SERVER = [
      "group.dst_end, group.dst_end - before.dst_begin};",
      "group.dst_end, group.window};", ["window_test", "stream_test"]),
     # The Open Inference Protocol.
-    ("server/oip/contents.cc",
+    ("server/oip/message/contents.cc",
      "if (out.count() != elements) return out.WrongCount("
      "absl::StrCat(out.count()));", "", ["infer_wire_test"]),
     ("server/shm/regions.cc",

@@ -1,6 +1,6 @@
-// Claims of server/call/inflate.h: what zlib packs comes out again however the
+// Claims of server/wire/inflate.h: what zlib packs comes out again however the
 // message is cut, and what is not one whole stream is refused.
-#include "server/call/inflate.h"
+#include "server/wire/inflate.h"
 
 #include <grpc/byte_buffer.h>
 #include <gtest/gtest.h>

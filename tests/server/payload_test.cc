@@ -1,5 +1,5 @@
 // Tensor bytes are shared, not copied, and responses are what protobuf reads.
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "axis/v1/tensor_service.pb.h"
-#include "server/call/wire.h"
+#include "server/wire/wire.h"
 #include "tests/server/wire_oracle.h"
 
 namespace axis {

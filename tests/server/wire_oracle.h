@@ -13,8 +13,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "axis/v1/tensor_service.pb.h"
-#include "server/call/wire.h"
 #include "server/elements/types.h"
+#include "server/wire/wire.h"
 
 namespace axis {
 

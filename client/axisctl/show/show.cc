@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "client/axisctl/files.h"
-#include "client/axisctl/ops_text.h"
+#include "client/axisctl/ops/ops_text.h"
 #include "client/axisctl/show/picture.h"
 
 namespace axis {

@@ -30,8 +30,9 @@ void Parse(const Value& spelled, Message& message) {
 
 template <typename Request, typename Response>
 bool Passes(TensorService::Stub& stub, const Value& call,
-            grpc::Status (TensorService::Stub::*method)(
-                grpc::ClientContext*, const Request&, Response*)) {
+            grpc::Status (TensorService::Stub::*method)(grpc::ClientContext*,
+                                                        const Request&,
+                                                        Response*)) {
   const auto& fields = call.struct_value().fields();
   Request request;
   Response found, wanted;

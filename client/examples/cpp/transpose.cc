@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
   for (const int64_t axis : {1, 0}) op.add_order(axis);
   const absl::StatusOr<axis::Tensor> output = client.Transpose(input, op);
   if (!output.ok()) {
-    std::cerr << axis::Client::FieldOf(output.status()) << " is wrong: "
-              << output.status() << "\n";
+    std::cerr << axis::Client::FieldOf(output.status())
+              << " is wrong: " << output.status() << "\n";
     return 1;
   }
   const auto numbers = axis::Elements<float>(*output);

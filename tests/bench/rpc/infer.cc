@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "inference/infer.pb.h"
 #include "inference/shared_memory.pb.h"
-#include "server/oip/wire.h"
+#include "server/oip/message/wire.h"
 
 namespace axis::bench {
 namespace {

@@ -1,4 +1,4 @@
-#include "server/call/inflate.h"
+#include "server/wire/inflate.h"
 
 #include <grpc/byte_buffer.h>
 #include <zlib.h>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/status.h"
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 namespace {

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "inference/infer.pb.h"
-#include "server/call/payload.h"
 #include "server/process/admission.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

@@ -1,4 +1,4 @@
-#include "kernels/copy/squares.h"
+#include "kernels/copy/narrow/squares.h"
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "kernels/copy/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/copy/squares.cc"
+#define HWY_TARGET_INCLUDE "kernels/copy/narrow/squares.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 

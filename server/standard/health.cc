@@ -1,4 +1,4 @@
-#include "server/rpc/health.h"
+#include "server/standard/health.h"
 
 #include <map>
 #include <mutex>

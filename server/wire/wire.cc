@@ -1,4 +1,4 @@
-#include "server/call/wire.h"
+#include "server/wire/wire.h"
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/io/coded_stream.h>
@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/status.h"
-#include "server/call/wire_reader.h"
 #include "server/elements/types.h"
 #include "server/process/out_of_memory.h"
+#include "server/wire/wire_reader.h"
 
 namespace axis {
 namespace {

@@ -1,4 +1,4 @@
-#include "client/npy_header.h"
+#include "client/npy/npy_header.h"
 
 #include <algorithm>
 #include <bit>

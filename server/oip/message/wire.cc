@@ -1,4 +1,4 @@
-#include "server/oip/wire.h"
+#include "server/oip/message/wire.h"
 
 #include <google/protobuf/io/coded_stream.h>
 
@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "kernels/ops.h"
 #include "kernels/status.h"
-#include "server/call/wire.h"
-#include "server/call/wire_reader.h"
 #include "server/process/out_of_memory.h"
+#include "server/wire/wire.h"
+#include "server/wire/wire_reader.h"
 
 namespace axis {
 namespace {

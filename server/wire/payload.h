@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/buffer_pool.h"
+#include "kernels/copy/buffer_pool.h"
 
 namespace axis {
 

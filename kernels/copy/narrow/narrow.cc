@@ -1,4 +1,4 @@
-#include "kernels/copy/narrow.h"
+#include "kernels/copy/narrow/narrow.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,9 +8,9 @@
 #include "kernels/copy/block_plan.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/pack.h"
+#include "kernels/copy/narrow/pack.h"
+#include "kernels/copy/narrow/squares.h"
 #include "kernels/copy/scratch.h"
-#include "kernels/copy/squares.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {

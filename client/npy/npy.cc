@@ -1,4 +1,4 @@
-#include "client/npy.h"
+#include "client/npy/npy.h"
 
 #include <algorithm>
 #include <cstring>

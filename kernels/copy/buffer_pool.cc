@@ -1,4 +1,4 @@
-#include "kernels/buffer_pool.h"
+#include "kernels/copy/buffer_pool.h"
 
 #include <sys/mman.h>
 

@@ -7,6 +7,10 @@ Usage: keepalive.py AXISD
 import socket
 import sys
 import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
 
 from harness import Axisd, Checks
 from http2 import ACK, GOAWAY, PING, Call, frame, message

@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "axis/v1/tensor.pb.h"
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

@@ -1,4 +1,4 @@
-#include "client/axisctl/ops_text.h"
+#include "client/axisctl/ops/ops_text.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"

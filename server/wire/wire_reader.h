@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

@@ -10,6 +10,10 @@ import subprocess
 import sys
 import time
 import zlib
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import http2
 from harness import (MIB, Axisd, Checks, Refusal, channel, health_pb2,

@@ -1,9 +1,9 @@
-#include "kernels/copy/pack.h"
+#include "kernels/copy/narrow/pack.h"
 
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/copy/pack.cc"
+#define HWY_TARGET_INCLUDE "kernels/copy/narrow/pack.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 

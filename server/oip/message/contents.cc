@@ -1,4 +1,4 @@
-#include "server/oip/contents.h"
+#include "server/oip/message/contents.h"
 
 #include <cstring>
 #include <limits>
@@ -7,8 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "inference/infer.pb.h"
 #include "kernels/status.h"
-#include "server/call/wire_reader.h"
 #include "server/elements/types.h"
+#include "server/wire/wire_reader.h"
 
 namespace axis {
 namespace {

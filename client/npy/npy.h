@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "client/npy_header.h"
+#include "client/npy/npy_header.h"
 #include "client/tensor.h"
 
 namespace axis {

@@ -6,9 +6,9 @@
 
 #include "absl/status/statusor.h"
 #include "axis/v1/tensor.pb.h"
-#include "kernels/buffer_pool.h"
-#include "server/call/payload.h"
+#include "kernels/copy/buffer_pool.h"
 #include "server/process/admission.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 

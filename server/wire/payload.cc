@@ -1,4 +1,4 @@
-#include "server/call/payload.h"
+#include "server/wire/payload.h"
 
 #include <algorithm>
 #include <new>
