@@ -7,11 +7,11 @@
 
 #include <array>
 #include <atomic>
-#include <bitset>
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -35,29 +35,31 @@ int Shutdown(int connection, int how) {
   return static_cast<int>(syscall(SYS_shutdown, connection, how));
 }
 
-// Which descriptors are connections of clients.
+// Which descriptors are connections of clients: a bit for each.
 class Connections {
  public:
   void Add(int descriptor) {
-    if (IsKnown(descriptor)) bits_[Index(descriptor)].store(true);
+    if (IsKnown(descriptor)) Word(descriptor).fetch_or(Bit(descriptor));
   }
-  bool Has(int descriptor) const {
-    return IsKnown(descriptor) && bits_[Index(descriptor)].load();
+  bool Has(int descriptor) {
+    return IsKnown(descriptor) && (Word(descriptor).load() & Bit(descriptor));
   }
   // Whether it was there.
   bool Remove(int descriptor) {
-    return IsKnown(descriptor) && bits_[Index(descriptor)].exchange(false);
+    return IsKnown(descriptor) &&
+           (Word(descriptor).fetch_and(~Bit(descriptor)) & Bit(descriptor));
   }
 
  private:
   static bool IsKnown(int descriptor) {
-    return descriptor >= 0 && Index(descriptor) < kMaxDescriptors;
+    return descriptor >= 0 && static_cast<size_t>(descriptor) < kMaxDescriptors;
   }
-  static size_t Index(int descriptor) {
-    return static_cast<size_t>(descriptor);
+  static uint64_t Bit(int descriptor) { return uint64_t{1} << descriptor % 64; }
+  std::atomic<uint64_t>& Word(int descriptor) {
+    return words_[static_cast<size_t>(descriptor / 64)];
   }
 
-  std::array<std::atomic<bool>, kMaxDescriptors> bits_{};
+  std::array<std::atomic<uint64_t>, kMaxDescriptors / 64> words_{};
 };
 
 // Reads and forgets; whether the client may still send or read.
