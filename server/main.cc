@@ -70,6 +70,17 @@ ABSL_FLAG(std::vector<std::string>, listen, kDefaults.listen,
           "where to take calls: host:port or unix:PATH; may be repeated");
 ABSL_FLAG(std::string, metrics, kDefaults.metrics,
           "where to serve Prometheus metrics, host:port; empty for nowhere");
+ABSL_FLAG(std::string, tls_certificate, kDefaults.tls_certificate,
+          "a PEM file of our certificate and its chain, which turns TLS on; "
+          "looked at every second");
+ABSL_FLAG(std::string, tls_key, kDefaults.tls_key,
+          "a PEM file of the key of --tls_certificate");
+ABSL_FLAG(std::string, tls_client_ca, kDefaults.tls_client_ca,
+          "a PEM file of the authorities that vouch for clients, which must "
+          "then show a certificate; empty: they are not asked for one");
+ABSL_FLAG(std::string, health_listen, kDefaults.health_listen,
+          "where to tell health, and nothing else, in plaintext: host:port or "
+          "unix:PATH; empty for nowhere");
 ABSL_FLAG(int, threads, kDefaults.threads,
           "threads that compute; 0 for the CPUs of the affinity mask and the "
           "cgroup quota");
@@ -124,6 +135,10 @@ std::vector<char*> JoinListenFlags(int argc, char** argv, std::string& joined) {
 Options OptionsFromFlags() {
   return {.listen = absl::GetFlag(FLAGS_listen),
           .metrics = absl::GetFlag(FLAGS_metrics),
+          .tls_certificate = absl::GetFlag(FLAGS_tls_certificate),
+          .tls_key = absl::GetFlag(FLAGS_tls_key),
+          .tls_client_ca = absl::GetFlag(FLAGS_tls_client_ca),
+          .health_listen = absl::GetFlag(FLAGS_health_listen),
           .threads = absl::GetFlag(FLAGS_threads),
           .max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes).bytes,
           .max_inflight_bytes = absl::GetFlag(FLAGS_max_inflight_bytes).bytes,
@@ -141,6 +156,10 @@ Options OptionsFromFlags() {
 // What is wrong with `options`, or "".
 std::string Complaint(const Options& options) {
   if (options.listen.empty()) return "--listen: must name an address";
+  if (options.tls_certificate.empty() != options.tls_key.empty())
+    return "--tls_certificate and --tls_key: must be given together";
+  if (!options.tls_client_ca.empty() && options.tls_certificate.empty())
+    return "--tls_client_ca: must be given with --tls_certificate";
   if (options.threads < 0 || options.threads > 1024)
     return "--threads: must lie in [0, 1024]";
   if (options.max_message_bytes < 1024 || options.max_message_bytes > INT32_MAX)

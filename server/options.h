@@ -16,6 +16,20 @@ struct Options {
   // Where Prometheus scrapes, "host:port"; empty for nowhere.
   std::string metrics = "0.0.0.0:8002";
 
+  // TLS for all of `listen`: our certificate with those that vouch for it, and
+  // its key; both or neither. The files are looked at every second, and the
+  // last good ones stand.
+  std::string tls_certificate = {};
+  std::string tls_key = {};
+
+  // Who vouches for clients, which must then have a certificate. Empty: clients
+  // are not asked for one.
+  std::string tls_client_ca = {};
+
+  // Where health alone is told, in plaintext, for those who ask without TLS;
+  // empty for nowhere. `listen` tells it too.
+  std::string health_listen = {};
+
   // Threads that compute; 0 for as many as CPUs may be used (affinity and
   // cgroup quota). More of them help only calls of several MiB.
   int threads = 0;

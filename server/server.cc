@@ -17,6 +17,7 @@
 #include "absl/time/clock.h"
 #include "kernels/copy/buffer_pool.h"
 #include "kernels/status.h"
+#include "server/guard/certificates.h"
 #include "server/models/repository.h"
 #include "server/oip/inference_service.h"
 #include "server/process/admission.h"
@@ -26,6 +27,7 @@
 #include "server/rpc/tensor_service.h"
 #include "server/shm/regions.h"
 #include "server/standard/health.h"
+#include "server/standard/health_listener.h"
 
 namespace axis {
 namespace {
@@ -86,9 +88,20 @@ class AxisServer final : public Server {
 
   absl::Status Listen() {
     AXIS_RETURN_IF_ERROR(ServeMetrics());
+    if (!options_.tls_certificate.empty()) {
+      AXIS_ASSIGN_OR_RETURN(
+          certificates_,
+          Certificates::Load({options_.tls_certificate, options_.tls_key,
+                              options_.tls_client_ca}));
+      metrics_.SetCertificateExpiry(certificates_->expiry());
+    }
     AXIS_RETURN_IF_ERROR(ServeCalls());
+    if (!options_.health_listen.empty()) {
+      AXIS_ASSIGN_OR_RETURN(health_listener_,
+                            HealthListener::Start(options_.health_listen));
+    }
     for (const char* name : {"", "readiness", "liveness"})
-      health_->Set(name, true);
+      SetHealth(name, true);
     health_->Start(queue_.get());
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
@@ -99,6 +112,8 @@ class AxisServer final : public Server {
       while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
     });
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
+                            {"tls", certificates_ ? "on" : "off"},
+                            {"health", options_.health_listen},
                             {"metrics", options_.metrics},
                             {"threads", threads_},
                             {"version", AXIS_VERSION}});
@@ -109,8 +124,8 @@ class AxisServer final : public Server {
 
   void BecomeUnready() override {
     // Not liveness: a server that drains must not be killed for it.
-    health_->Set("", false);
-    health_->Set("readiness", false);
+    SetHealth("", false);
+    SetHealth("readiness", false);
     inference_->SetReady(false);
   }
 
@@ -130,9 +145,30 @@ class AxisServer final : public Server {
     last_begun_ = begun;
     pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
+    if (certificates_ != nullptr) ReloadCertificates();
   }
 
  private:
+  void SetHealth(const std::string& name, bool serving) {
+    health_->Set(name, serving);
+    if (health_listener_ != nullptr)
+      health_listener_->health().Set(name, serving);
+  }
+
+  void ReloadCertificates() {
+    const absl::StatusOr<bool> reloaded = certificates_->Reload();
+    if (!reloaded.ok()) {
+      log_.Error("the new certificate is ignored, the last good one stands",
+                 {{"why", reloaded.status().message()}});
+      metrics_.SetReloaded(Metrics::kCertificate, false);
+    } else if (*reloaded) {
+      log_.Info("a new certificate",
+                {{"expires", absl::FormatTime(certificates_->expiry())}});
+      metrics_.SetReloaded(Metrics::kCertificate, true);
+      metrics_.SetCertificateExpiry(certificates_->expiry());
+    }
+  }
+
   absl::Status ServeMetrics() {
     if (options_.metrics.empty()) return absl::OkStatus();
     try {
@@ -156,9 +192,12 @@ class AxisServer final : public Server {
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ports_.resize(options_.listen.size());
+    const auto credentials =
+        certificates_ == nullptr
+            ? grpc::InsecureServerCredentials()
+            : certificates_->Credentials(/*requires_client_certificate=*/true);
     for (size_t i = 0; i < ports_.size(); ++i)
-      builder.AddListeningPort(options_.listen[i],
-                               grpc::InsecureServerCredentials(), &ports_[i]);
+      builder.AddListeningPort(options_.listen[i], credentials, &ports_[i]);
     builder.RegisterService(tensors_->service());
     builder.RegisterService(inference_->service());
     builder.RegisterService(health_->service());
@@ -208,7 +247,9 @@ class AxisServer final : public Server {
   Metrics metrics_;
   const Repository repository_;
   Regions regions_;
+  std::unique_ptr<Certificates> certificates_;  // null without TLS
   std::unique_ptr<Health> health_;
+  std::unique_ptr<HealthListener> health_listener_;  // null without
   std::unique_ptr<TensorService> tensors_;
   std::unique_ptr<InferenceService> inference_;
   std::unique_ptr<prometheus::Exposer> exposer_;

@@ -21,6 +21,8 @@ const Histogram::BucketBoundaries kSeconds = {
 
 constexpr const char* kPhaseNames[] = {"unpack", "compile", "copy", "pack"};
 
+constexpr const char* kReloadedNames[] = {"certificate"};
+
 // The names of the gRPC codes, by number.
 constexpr const char* kCodes[] = {"OK",
                                   "CANCELLED",
@@ -55,7 +57,21 @@ class Metrics::Gauges final : public prometheus::Collectable {
       : metrics_(metrics), admission_(admission) {}
 
   std::vector<MetricFamily> Collect() const override {
+    MetricFamily reloaded{"axisd_reload_successful",
+                          "Whether the newest content of files that may change "
+                          "is good, and so in use.",
+                          MetricType::Gauge,
+                          {}};
+    for (size_t i = 0; i < kReloadeds; ++i) {
+      prometheus::ClientMetric& metric = reloaded.metric.emplace_back();
+      metric.label = {{"files", kReloadedNames[i]}};
+      metric.gauge.value = metrics_.reloaded_[i] ? 1 : 0;
+    }
     return {
+        reloaded,
+        Gauge("axisd_certificate_expiry_timestamp_seconds",
+              "When the certificate of TLS ends; +Inf without TLS.",
+              metrics_.expiry_),
         Gauge("axisd_inflight_requests", "Calls being served.",
               static_cast<double>(metrics_.inflight())),
         Gauge("axisd_inflight_bytes",

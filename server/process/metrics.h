@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -53,6 +54,17 @@ class Metrics {
   int64_t begun() const { return begun_; }
   int64_t inflight() const { return inflight_; }
 
+  // Files that are read again while the server runs.
+  enum Reloaded { kCertificate, kReloadeds };
+
+  // Whether what was found in them last is good, and so in use.
+  void SetReloaded(Reloaded what, bool good) { reloaded_[what] = good; }
+
+  // Until when clients trust us; for ever where that is not by a certificate.
+  void SetCertificateExpiry(absl::Time expiry) {
+    expiry_ = absl::ToDoubleSeconds(expiry - absl::UnixEpoch());
+  }
+
   // What a scrape collects. Valid as long as this object.
   std::vector<std::weak_ptr<prometheus::Collectable>> Collectables() const;
 
@@ -74,6 +86,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>* rejected_;
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> inflight_{0};
+  std::array<std::atomic<bool>, kReloadeds> reloaded_{true};
+  std::atomic<double> expiry_{std::numeric_limits<double>::infinity()};
   std::shared_ptr<Gauges> gauges_;
 };
 
