@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,7 +18,8 @@
 #include "absl/time/clock.h"
 #include "kernels/copy/buffer_pool.h"
 #include "kernels/status.h"
-#include "server/guard/certificates.h"
+#include "server/guard/guard.h"
+#include "server/guard/watched_files.h"
 #include "server/models/repository.h"
 #include "server/oip/inference_service.h"
 #include "server/process/admission.h"
@@ -63,24 +65,12 @@ class AxisServer final : public Server {
                      // oneTBB counts the polling thread as one of them.
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
-        admission_(options.max_inflight_bytes),
+        admission_(options.max_inflight_bytes, options.max_inflight_calls),
         pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
         metrics_(MethodNames(), admission_),
         repository_(options.models, log),
         regions_(options.allow_shared_memory),
-        health_(MakeHealth()) {
-    const Workshop workshop{admission_,
-                            *pool_,
-                            recipes_,
-                            metrics_,
-                            log_,
-                            arena_,
-                            options.max_message_bytes,
-                            options.access_log};
-    tensors_ = MakeTensorService(workshop);
-    inference_ = MakeInferenceService(workshop, repository_, regions_,
-                                      TensorService::MethodNames().size());
-  }
+        health_(MakeHealth()) {}
 
   ~AxisServer() override {
     if (poller_.joinable()) Shutdown();
@@ -88,13 +78,8 @@ class AxisServer final : public Server {
 
   absl::Status Listen() {
     AXIS_RETURN_IF_ERROR(ServeMetrics());
-    if (!options_.tls_certificate.empty()) {
-      AXIS_ASSIGN_OR_RETURN(
-          certificates_,
-          Certificates::Load({options_.tls_certificate, options_.tls_key,
-                              options_.tls_client_ca}));
-      metrics_.SetCertificateExpiry(certificates_->expiry());
-    }
+    AXIS_ASSIGN_OR_RETURN(files_, WatchedFiles::Load(options_, log_, metrics_));
+    MakeServices();
     AXIS_RETURN_IF_ERROR(ServeCalls());
     if (!options_.health_listen.empty()) {
       AXIS_ASSIGN_OR_RETURN(health_listener_,
@@ -112,7 +97,8 @@ class AxisServer final : public Server {
       while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
     });
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
-                            {"tls", certificates_ ? "on" : "off"},
+                            {"tls", files_->certificates() ? "on" : "off"},
+                            {"access_rules", options_.access_rules},
                             {"health", options_.health_listen},
                             {"metrics", options_.metrics},
                             {"threads", threads_},
@@ -145,7 +131,7 @@ class AxisServer final : public Server {
     last_begun_ = begun;
     pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
-    if (certificates_ != nullptr) ReloadCertificates();
+    files_->Reload();
   }
 
  private:
@@ -155,18 +141,16 @@ class AxisServer final : public Server {
       health_listener_->health().Set(name, serving);
   }
 
-  void ReloadCertificates() {
-    const absl::StatusOr<bool> reloaded = certificates_->Reload();
-    if (!reloaded.ok()) {
-      log_.Error("the new certificate is ignored, the last good one stands",
-                 {{"why", reloaded.status().message()}});
-      metrics_.SetReloaded(Metrics::kCertificate, false);
-    } else if (*reloaded) {
-      log_.Info("a new certificate",
-                {{"expires", absl::FormatTime(certificates_->expiry())}});
-      metrics_.SetReloaded(Metrics::kCertificate, true);
-      metrics_.SetCertificateExpiry(certificates_->expiry());
-    }
+  void MakeServices() {
+    guard_.emplace(admission_, files_->access());
+    const Workshop workshop{
+        admission_,         *guard_,  *pool_,
+        recipes_,           metrics_, log_,
+        refusals_,          arena_,   options_.max_message_bytes,
+        options_.access_log};
+    tensors_ = MakeTensorService(workshop);
+    inference_ = MakeInferenceService(workshop, repository_, regions_,
+                                      TensorService::MethodNames().size());
   }
 
   absl::Status ServeMetrics() {
@@ -188,14 +172,16 @@ class AxisServer final : public Server {
   }
 
   absl::Status ServeCalls() {
-    if (options_.reflection)
+    // gRPC serves it, past the rules.
+    if (options_.reflection && files_->access() == nullptr)
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ports_.resize(options_.listen.size());
     const auto credentials =
-        certificates_ == nullptr
+        files_->certificates() == nullptr
             ? grpc::InsecureServerCredentials()
-            : certificates_->Credentials(/*requires_client_certificate=*/true);
+            : files_->certificates()->Credentials(
+                  /*requires_client_certificate=*/files_->access() == nullptr);
     for (size_t i = 0; i < ports_.size(); ++i)
       builder.AddListeningPort(options_.listen[i], credentials, &ports_[i]);
     builder.RegisterService(tensors_->service());
@@ -247,7 +233,9 @@ class AxisServer final : public Server {
   Metrics metrics_;
   const Repository repository_;
   Regions regions_;
-  std::unique_ptr<Certificates> certificates_;  // null without TLS
+  std::unique_ptr<WatchedFiles> files_;
+  std::optional<Guard> guard_;
+  OncePerSecond refusals_;
   std::unique_ptr<Health> health_;
   std::unique_ptr<HealthListener> health_listener_;  // null without
   std::unique_ptr<TensorService> tensors_;

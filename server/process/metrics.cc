@@ -21,7 +21,7 @@ const Histogram::BucketBoundaries kSeconds = {
 
 constexpr const char* kPhaseNames[] = {"unpack", "compile", "copy", "pack"};
 
-constexpr const char* kReloadedNames[] = {"certificate"};
+constexpr const char* kReloadedNames[] = {"certificate", "access_rules"};
 
 // The names of the gRPC codes, by number.
 constexpr const char* kCodes[] = {"OK",
@@ -77,6 +77,15 @@ class Metrics::Gauges final : public prometheus::Collectable {
         Gauge("axisd_inflight_bytes",
               "Bytes of requests and responses that calls hold.",
               static_cast<double>(admission_.held_bytes())),
+        Gauge("axisd_counted_requests",
+              "Calls of more than a moment that are under way.",
+              static_cast<double>(admission_.calls())),
+        Gauge("axisd_counted_limit_requests",
+              "The value of --max_inflight_calls.",
+              static_cast<double>(admission_.max_calls())),
+        Gauge("axisd_active_clients",
+              "Clients that share the server, as far as it had to know them.",
+              static_cast<double>(admission_.clients())),
         Gauge("axisd_inflight_limit_bytes",
               "The value of --max_inflight_bytes.",
               static_cast<double>(admission_.max_bytes())),
@@ -146,11 +155,13 @@ Metrics::Metrics(const std::vector<std::string>& methods,
   shared_ = &copies.Add({{"kind", "shared"}});
   joined_ = &copies.Add({{"kind", "joined"}});
   strided_ = &copies.Add({{"kind", "strided"}});
-  rejected_ = &BuildCounter()
-                   .Name("axisd_rejected_total")
-                   .Help("Calls refused for a limit, by which.")
-                   .Register(*registry_);
-  for (const char* reason : {"message_bytes", "inflight_bytes"})
+  rejected_ =
+      &BuildCounter()
+           .Name("axisd_rejected_total")
+           .Help("Calls refused for a limit, or by the rules, by which.")
+           .Register(*registry_);
+  for (const char* reason : {"message_bytes", "inflight_bytes",
+                             "inflight_calls", "client_share", "access"})
     rejected_->Add({{"reason", reason}});
 }
 

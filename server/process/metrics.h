@@ -34,6 +34,7 @@ struct CallReport {
   int shared = 0;   // outputs and temporaries that are slices of their source
   int joined = 0;   // sources brought together because they lay in pieces
   int strided = 0;  // writes by the engine
+  std::string client;              // who called, where that mattered
   const char* rejected = nullptr;  // a value of the label `reason`, or null
 };
 
@@ -55,7 +56,7 @@ class Metrics {
   int64_t inflight() const { return inflight_; }
 
   // Files that are read again while the server runs.
-  enum Reloaded { kCertificate, kReloadeds };
+  enum Reloaded { kCertificate, kAccessRules, kReloadeds };
 
   // Whether what was found in them last is good, and so in use.
   void SetReloaded(Reloaded what, bool good) { reloaded_[what] = good; }
@@ -86,7 +87,7 @@ class Metrics {
   prometheus::Family<prometheus::Counter>* rejected_;
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> inflight_{0};
-  std::array<std::atomic<bool>, kReloadeds> reloaded_{true};
+  std::array<std::atomic<bool>, kReloadeds> reloaded_{true, true};
   std::atomic<double> expiry_{std::numeric_limits<double>::infinity()};
   std::shared_ptr<Gauges> gauges_;
 };
