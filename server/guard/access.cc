@@ -53,6 +53,7 @@ absl::Status Wrong(absl::string_view field, absl::string_view why) {
 
 std::vector<std::string> Strings(const std::vector<grpc::string_ref>& refs) {
   std::vector<std::string> strings;
+  strings.reserve(refs.size());
   for (const grpc::string_ref& ref : refs)
     strings.emplace_back(ref.data(), ref.size());
   return strings;
