@@ -71,6 +71,21 @@ ABSL_FLAG(std::vector<std::string>, listen, kDefaults.listen,
           "where to take calls: host:port or unix:PATH; may be repeated");
 ABSL_FLAG(std::string, metrics, kDefaults.metrics,
           "where to serve Prometheus metrics, host:port; empty for nowhere");
+ABSL_FLAG(std::string, tls_certificate, kDefaults.tls_certificate,
+          "a PEM file of our certificate and its chain, which turns TLS on; "
+          "looked at every second");
+ABSL_FLAG(std::string, tls_key, kDefaults.tls_key,
+          "a PEM file of the key of --tls_certificate");
+ABSL_FLAG(std::string, tls_client_ca, kDefaults.tls_client_ca,
+          "a PEM file of the authorities that vouch for clients, which must "
+          "then show a certificate; empty: they are not asked for one");
+ABSL_FLAG(
+    std::string, access_rules, kDefaults.access_rules,
+    "a file of who may call what, an axis.v1.AccessRules; looked at every "
+    "second; empty: everybody may call everything");
+ABSL_FLAG(std::string, health_listen, kDefaults.health_listen,
+          "where to tell health, and nothing else, in plaintext: host:port or "
+          "unix:PATH; empty for nowhere");
 ABSL_FLAG(int, threads, kDefaults.threads,
           "threads that compute; 0 for the CPUs of the affinity mask and the "
           "cgroup quota");
@@ -78,6 +93,9 @@ ABSL_FLAG(axis::ByteCount, max_message_bytes, {kDefaults.max_message_bytes},
           "the largest request or response, below 2GiB");
 ABSL_FLAG(axis::ByteCount, max_inflight_bytes, {kDefaults.max_inflight_bytes},
           "requests and responses held at a time; beyond it calls are refused");
+ABSL_FLAG(int64_t, max_inflight_calls, kDefaults.max_inflight_calls,
+          "calls of more than a moment (large, compressed, streams) under way "
+          "at a time; beyond it they are refused");
 ABSL_FLAG(axis::ByteCount, max_idle_bytes, {kDefaults.max_idle_bytes},
           "memory of finished calls kept for the next ones");
 ABSL_FLAG(absl::Duration, drain_delay, kDefaults.drain_delay,
@@ -125,9 +143,15 @@ std::vector<char*> JoinListenFlags(int argc, char** argv, std::string& joined) {
 Options OptionsFromFlags() {
   return {.listen = absl::GetFlag(FLAGS_listen),
           .metrics = absl::GetFlag(FLAGS_metrics),
+          .tls_certificate = absl::GetFlag(FLAGS_tls_certificate),
+          .tls_key = absl::GetFlag(FLAGS_tls_key),
+          .tls_client_ca = absl::GetFlag(FLAGS_tls_client_ca),
+          .access_rules = absl::GetFlag(FLAGS_access_rules),
+          .health_listen = absl::GetFlag(FLAGS_health_listen),
           .threads = absl::GetFlag(FLAGS_threads),
           .max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes).bytes,
           .max_inflight_bytes = absl::GetFlag(FLAGS_max_inflight_bytes).bytes,
+          .max_inflight_calls = absl::GetFlag(FLAGS_max_inflight_calls),
           .max_idle_bytes = absl::GetFlag(FLAGS_max_idle_bytes).bytes,
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
           .drain_timeout = absl::GetFlag(FLAGS_drain_timeout),
@@ -142,12 +166,18 @@ Options OptionsFromFlags() {
 // What is wrong with `options`, or "".
 std::string Complaint(const Options& options) {
   if (options.listen.empty()) return "--listen: must name an address";
+  if (options.tls_certificate.empty() != options.tls_key.empty())
+    return "--tls_certificate and --tls_key: must be given together";
+  if (!options.tls_client_ca.empty() && options.tls_certificate.empty())
+    return "--tls_client_ca: must be given with --tls_certificate";
   if (options.threads < 0 || options.threads > 1024)
     return "--threads: must lie in [0, 1024]";
   if (options.max_message_bytes < 1024 || options.max_message_bytes > INT32_MAX)
     return "--max_message_bytes: must lie in [1KiB, 2GiB)";
   if (options.max_inflight_bytes < options.max_message_bytes)
     return "--max_inflight_bytes: must be at least --max_message_bytes";
+  if (options.max_inflight_calls < 1)
+    return "--max_inflight_calls: must be at least 1";
   if (options.drain_delay < absl::ZeroDuration() ||
       options.drain_timeout < absl::ZeroDuration() ||
       options.drain_delay > absl::Hours(1) ||

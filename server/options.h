@@ -16,6 +16,25 @@ struct Options {
   // Where Prometheus scrapes, "host:port"; empty for nowhere.
   std::string metrics = "0.0.0.0:8002";
 
+  // TLS for all of `listen`: our certificate with those that vouch for it, and
+  // its key; both or neither. The files are looked at every second, and the
+  // last good ones stand.
+  std::string tls_certificate = {};
+  std::string tls_key = {};
+
+  // Who vouches for clients, which must then have a certificate. Empty: clients
+  // are not asked for one.
+  std::string tls_client_ca = {};
+
+  // A file of an axis.v1.AccessRules: who may call what. It is looked at every
+  // second, and the last good one stands. Clients need no certificate then, but
+  // what a rule knows them by. Empty: everybody may call everything.
+  std::string access_rules = {};
+
+  // Where health alone is told, in plaintext, for those who ask without TLS;
+  // empty for nowhere. `listen` tells it too.
+  std::string health_listen = {};
+
   // Threads that compute; 0 for as many as CPUs may be used (affinity and
   // cgroup quota). More of them help only calls of several MiB.
   int threads = 0;
@@ -28,6 +47,10 @@ struct Options {
   // own buffers, where requests arrive, may take as much once more and two
   // messages, so that it is we who refuse.
   int64_t max_inflight_bytes = int64_t{2} << 30;
+
+  // Calls of more than a moment (large, compressed, streams) under way at a
+  // time; beyond it they are refused. Fewer of them wait less for each other.
+  int64_t max_inflight_calls = 1024;
 
   // Memory of finished calls kept for the next ones, which is far cheaper than
   // fresh pages; given back to the system when unused for five seconds.

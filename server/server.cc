@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -17,6 +18,8 @@
 #include "absl/time/clock.h"
 #include "kernels/copy/buffer_pool.h"
 #include "kernels/status.h"
+#include "server/guard/guard.h"
+#include "server/guard/watched_files.h"
 #include "server/models/repository.h"
 #include "server/oip/inference_service.h"
 #include "server/process/admission.h"
@@ -26,6 +29,7 @@
 #include "server/rpc/tensor_service.h"
 #include "server/shm/regions.h"
 #include "server/standard/health.h"
+#include "server/standard/health_listener.h"
 
 namespace axis {
 namespace {
@@ -61,24 +65,12 @@ class AxisServer final : public Server {
                      // oneTBB counts the polling thread as one of them.
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
-        admission_(options.max_inflight_bytes),
+        admission_(options.max_inflight_bytes, options.max_inflight_calls),
         pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
         metrics_(MethodNames(), admission_),
         repository_(options.models, log),
         regions_(options.allow_shared_memory),
-        health_(MakeHealth()) {
-    const Workshop workshop{admission_,
-                            *pool_,
-                            recipes_,
-                            metrics_,
-                            log_,
-                            arena_,
-                            options.max_message_bytes,
-                            options.access_log};
-    tensors_ = MakeTensorService(workshop);
-    inference_ = MakeInferenceService(workshop, repository_, regions_,
-                                      TensorService::MethodNames().size());
-  }
+        health_(MakeHealth()) {}
 
   ~AxisServer() override {
     if (poller_.joinable()) Shutdown();
@@ -86,9 +78,15 @@ class AxisServer final : public Server {
 
   absl::Status Listen() {
     AXIS_RETURN_IF_ERROR(ServeMetrics());
+    AXIS_ASSIGN_OR_RETURN(files_, WatchedFiles::Load(options_, log_, metrics_));
+    MakeServices();
     AXIS_RETURN_IF_ERROR(ServeCalls());
+    if (!options_.health_listen.empty()) {
+      AXIS_ASSIGN_OR_RETURN(health_listener_,
+                            HealthListener::Start(options_.health_listen));
+    }
     for (const char* name : {"", "readiness", "liveness"})
-      health_->Set(name, true);
+      SetHealth(name, true);
     health_->Start(queue_.get());
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
@@ -99,6 +97,9 @@ class AxisServer final : public Server {
       while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
     });
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
+                            {"tls", files_->certificates() ? "on" : "off"},
+                            {"access_rules", options_.access_rules},
+                            {"health", options_.health_listen},
                             {"metrics", options_.metrics},
                             {"threads", threads_},
                             {"version", AXIS_VERSION}});
@@ -109,8 +110,8 @@ class AxisServer final : public Server {
 
   void BecomeUnready() override {
     // Not liveness: a server that drains must not be killed for it.
-    health_->Set("", false);
-    health_->Set("readiness", false);
+    SetHealth("", false);
+    SetHealth("readiness", false);
     inference_->SetReady(false);
   }
 
@@ -130,9 +131,28 @@ class AxisServer final : public Server {
     last_begun_ = begun;
     pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
+    files_->Reload();
   }
 
  private:
+  void SetHealth(const std::string& name, bool serving) {
+    health_->Set(name, serving);
+    if (health_listener_ != nullptr)
+      health_listener_->health().Set(name, serving);
+  }
+
+  void MakeServices() {
+    guard_.emplace(admission_, files_->access());
+    const Workshop workshop{
+        admission_,         *guard_,  *pool_,
+        recipes_,           metrics_, log_,
+        refusals_,          arena_,   options_.max_message_bytes,
+        options_.access_log};
+    tensors_ = MakeTensorService(workshop);
+    inference_ = MakeInferenceService(workshop, repository_, regions_,
+                                      TensorService::MethodNames().size());
+  }
+
   absl::Status ServeMetrics() {
     if (options_.metrics.empty()) return absl::OkStatus();
     try {
@@ -152,13 +172,18 @@ class AxisServer final : public Server {
   }
 
   absl::Status ServeCalls() {
-    if (options_.reflection)
+    // gRPC serves it, past the rules.
+    if (options_.reflection && files_->access() == nullptr)
       grpc::reflection::InitProtoReflectionServerBuilderPlugin();
     grpc::ServerBuilder builder;
     ports_.resize(options_.listen.size());
+    const auto credentials =
+        files_->certificates() == nullptr
+            ? grpc::InsecureServerCredentials()
+            : files_->certificates()->Credentials(
+                  /*requires_client_certificate=*/files_->access() == nullptr);
     for (size_t i = 0; i < ports_.size(); ++i)
-      builder.AddListeningPort(options_.listen[i],
-                               grpc::InsecureServerCredentials(), &ports_[i]);
+      builder.AddListeningPort(options_.listen[i], credentials, &ports_[i]);
     builder.RegisterService(tensors_->service());
     builder.RegisterService(inference_->service());
     builder.RegisterService(health_->service());
@@ -208,7 +233,11 @@ class AxisServer final : public Server {
   Metrics metrics_;
   const Repository repository_;
   Regions regions_;
+  std::unique_ptr<WatchedFiles> files_;
+  std::optional<Guard> guard_;
+  OncePerSecond refusals_;
   std::unique_ptr<Health> health_;
+  std::unique_ptr<HealthListener> health_listener_;  // null without
   std::unique_ptr<TensorService> tensors_;
   std::unique_ptr<InferenceService> inference_;
   std::unique_ptr<prometheus::Exposer> exposer_;

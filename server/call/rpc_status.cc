@@ -38,6 +38,11 @@ absl::Status WithRetry(absl::Status status, absl::Duration delay) {
   return status;
 }
 
+absl::Status OutOfMemory() {
+  return WithRetry(absl::ResourceExhaustedError("the server is out of memory"),
+                   absl::Seconds(1));
+}
+
 grpc::Status ToGrpc(const absl::Status& status) {
   if (status.ok()) return grpc::Status::OK;
   const std::string field = Shortened(FieldOf(status));

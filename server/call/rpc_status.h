@@ -13,6 +13,9 @@ namespace axis {
 // REQUIRES: delay is finite and at least 0.
 absl::Status WithRetry(absl::Status status, absl::Duration delay);
 
+// What a call ends with for which the system had no memory left.
+absl::Status OutOfMemory();
+
 // The codes are the same by design of both libraries. The details hold a
 // google.rpc.Status with a google.rpc.BadRequest if the status names a field
 // (kernels/status.h), then the message reads "field: why", and a

@@ -59,6 +59,13 @@ constexpr const char* kNames[] = {
     "ModelStreamInfer",
 };
 
+// The group of kNames[k]; none for those that tell of health.
+pb::MethodGroup GroupOf(size_t k) {
+  if (k < 3) return pb::METHOD_GROUP_UNSPECIFIED;
+  if (k < 8) return pb::METHOD_GROUP_DESCRIBE;
+  return k < 11 ? pb::METHOD_GROUP_SHARED_MEMORY : pb::METHOD_GROUP_INFER;
+}
+
 // How many calls gRPC can hand over before we ask for more: of the methods
 // that work, and of those that answer.
 constexpr int kPrepared = 32;
@@ -145,7 +152,8 @@ class AsyncInferenceService final : public InferenceService {
                                 void* tag) {
                     service_.RequestModelStreamInfer(context, rpc, queue, queue,
                                                      tag);
-                  }},
+                  },
+                  GroupOf(stream)},
                  [this](grpc::ByteBuffer& request, const CallContext& call) {
                    return AnswerStreamed(request, call);
                  },
@@ -169,7 +177,7 @@ class AsyncInferenceService final : public InferenceService {
                           (service_.*ask)(context, request, writer, queue,
                                           queue, tag);
                         },
-                        std::move(serve), inline_bytes});
+                        std::move(serve), inline_bytes, GroupOf(k)});
   }
 
   // Adds a method that Answer() serves.
@@ -210,13 +218,14 @@ class AsyncInferenceService final : public InferenceService {
     try {
       const MayRunOut scope;
       const int64_t bytes = static_cast<int64_t>(request.Length());
-      status = CheckRequestBytes(bytes, call);
+      status = call.report.status;
+      if (status.ok()) status = CheckRequestBytes(bytes, call);
       if (status.ok()) status = call.lease.Take(bytes);
       if (status.ok()) status = Inflate(request, call);
       if (status.ok())
         status = UnpackAndInfer(request, unpacked, response, call);
     } catch (const std::bad_alloc&) {
-      status = absl::ResourceExhaustedError("the server is out of memory");
+      status = OutOfMemory();
     }
     return status.ok() ? PackStreamed(response)
                        : Refusal(status, unpacked.head);

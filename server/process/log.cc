@@ -101,6 +101,14 @@ void Log::Write(const char* severity, absl::string_view event,
       write(STDERR_FILENO, line.data(), line.size());
 }
 
+int64_t OncePerSecond::Due() {
+  ++times_;
+  const int64_t now = absl::ToUnixSeconds(absl::Now());
+  int64_t last = last_;
+  if (now == last || !last_.compare_exchange_strong(last, now)) return 0;
+  return times_.exchange(0);
+}
+
 void SilenceProtobuf() {
 #if __has_include(<google/protobuf/stubs/logging.h>)
   google::protobuf::SetLogHandler(nullptr);

@@ -1,6 +1,7 @@
 // The log: one line an event, for people or as JSON, on standard error.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -43,6 +44,18 @@ class Log {
              std::initializer_list<LogField> fields) const;
 
   const Format format_;
+};
+
+// Thins out what would be logged too often. Thread-safe.
+class OncePerSecond {
+ public:
+  // How often this was asked since it was last due, this time included; 0 if
+  // it is not due.
+  int64_t Due();
+
+ private:
+  std::atomic<int64_t> last_{0};  // Unix seconds
+  std::atomic<int64_t> times_{0};
 };
 
 // Protobuf would write a line for every request that is not UTF-8.

@@ -21,6 +21,8 @@ const Histogram::BucketBoundaries kSeconds = {
 
 constexpr const char* kPhaseNames[] = {"unpack", "compile", "copy", "pack"};
 
+constexpr const char* kReloadedNames[] = {"certificate", "access_rules"};
+
 // The names of the gRPC codes, by number.
 constexpr const char* kCodes[] = {"OK",
                                   "CANCELLED",
@@ -55,12 +57,35 @@ class Metrics::Gauges final : public prometheus::Collectable {
       : metrics_(metrics), admission_(admission) {}
 
   std::vector<MetricFamily> Collect() const override {
+    MetricFamily reloaded{"axisd_reload_successful",
+                          "Whether the newest content of files that may change "
+                          "is good, and so in use.",
+                          MetricType::Gauge,
+                          {}};
+    for (size_t i = 0; i < kReloadeds; ++i) {
+      prometheus::ClientMetric& metric = reloaded.metric.emplace_back();
+      metric.label = {{"files", kReloadedNames[i]}};
+      metric.gauge.value = metrics_.reloaded_[i] ? 1 : 0;
+    }
     return {
+        reloaded,
+        Gauge("axisd_certificate_expiry_timestamp_seconds",
+              "When the certificate of TLS ends; +Inf without TLS.",
+              metrics_.expiry_),
         Gauge("axisd_inflight_requests", "Calls being served.",
               static_cast<double>(metrics_.inflight())),
         Gauge("axisd_inflight_bytes",
               "Bytes of requests and responses that calls hold.",
               static_cast<double>(admission_.held_bytes())),
+        Gauge("axisd_counted_requests",
+              "Calls of more than a moment that are under way.",
+              static_cast<double>(admission_.calls())),
+        Gauge("axisd_counted_limit_requests",
+              "The value of --max_inflight_calls.",
+              static_cast<double>(admission_.max_calls())),
+        Gauge("axisd_active_clients",
+              "Clients that share the server, as far as it had to know them.",
+              static_cast<double>(admission_.clients())),
         Gauge("axisd_inflight_limit_bytes",
               "The value of --max_inflight_bytes.",
               static_cast<double>(admission_.max_bytes())),
@@ -130,11 +155,13 @@ Metrics::Metrics(const std::vector<std::string>& methods,
   shared_ = &copies.Add({{"kind", "shared"}});
   joined_ = &copies.Add({{"kind", "joined"}});
   strided_ = &copies.Add({{"kind", "strided"}});
-  rejected_ = &BuildCounter()
-                   .Name("axisd_rejected_total")
-                   .Help("Calls refused for a limit, by which.")
-                   .Register(*registry_);
-  for (const char* reason : {"message_bytes", "inflight_bytes"})
+  rejected_ =
+      &BuildCounter()
+           .Name("axisd_rejected_total")
+           .Help("Calls refused for a limit, or by the rules, by which.")
+           .Register(*registry_);
+  for (const char* reason : {"message_bytes", "inflight_bytes",
+                             "inflight_calls", "client_share", "access"})
     rejected_->Add({{"reason", reason}});
 }
 

@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -33,6 +34,7 @@ struct CallReport {
   int shared = 0;   // outputs and temporaries that are slices of their source
   int joined = 0;   // sources brought together because they lay in pieces
   int strided = 0;  // writes by the engine
+  std::string client;              // who called, where that mattered
   const char* rejected = nullptr;  // a value of the label `reason`, or null
 };
 
@@ -52,6 +54,17 @@ class Metrics {
   void CallEnds() { --inflight_; }
   int64_t begun() const { return begun_; }
   int64_t inflight() const { return inflight_; }
+
+  // Files that are read again while the server runs.
+  enum Reloaded { kCertificate, kAccessRules, kReloadeds };
+
+  // Whether what was found in them last is good, and so in use.
+  void SetReloaded(Reloaded what, bool good) { reloaded_[what] = good; }
+
+  // Until when clients trust us; for ever where that is not by a certificate.
+  void SetCertificateExpiry(absl::Time expiry) {
+    expiry_ = absl::ToDoubleSeconds(expiry - absl::UnixEpoch());
+  }
 
   // What a scrape collects. Valid as long as this object.
   std::vector<std::weak_ptr<prometheus::Collectable>> Collectables() const;
@@ -74,6 +87,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>* rejected_;
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> inflight_{0};
+  std::array<std::atomic<bool>, kReloadeds> reloaded_{true, true};
+  std::atomic<double> expiry_{std::numeric_limits<double>::infinity()};
   std::shared_ptr<Gauges> gauges_;
 };
 

@@ -27,6 +27,9 @@ class ExchangeCall {
     AwaitExchange(method_, workshop_);
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
+    total_.status = workshop_.guard.Enter(context_, method_.stream.group,
+                                          Weight::kStanding, lease_, total_);
+    if (!total_.status.ok()) return Close();
     rpc_.Read(&message_, &read_);
   }
 
@@ -35,16 +38,17 @@ class ExchangeCall {
     if (!ok) return Close();
     total_.received_bytes += static_cast<int64_t>(message_.Length());
     if (message_.Length() <= method_.inline_bytes && !IsCompressed(message_)) {
-      Work();
+      Work(/*is_light=*/true);
     } else {
-      workshop_.arena.enqueue([this] { Work(); });
+      workshop_.arena.enqueue([this] { Work(/*is_light=*/false); });
     }
   }
 
-  void Work() {
+  void Work(bool is_light) {
     {
       Admission::Lease lease(workshop_.admission);
       CallReport report;
+      report.status = lease.Enter(lease_.client(), !is_light);
       message_ = method_.answer(
           message_, {workshop_.max_message_bytes, lease, workshop_.pool, report,
                      [this] { return IsOver(); }});
@@ -94,8 +98,9 @@ class ExchangeCall {
 
   grpc::ServerContext context_;
   RawStream rpc_{&context_};
-  grpc::ByteBuffer message_;  // read, or to be written
-  CallReport total_;          // of all messages
+  grpc::ByteBuffer message_;                     // read, or to be written
+  Admission::Lease lease_{workshop_.admission};  // says whose stream it is
+  CallReport total_;                             // of all messages
   absl::Time started_;
 
   StepOf<ExchangeCall, &ExchangeCall::Begin> begin_{this};

@@ -14,7 +14,8 @@ namespace axis {
 
 struct ExchangeMethod {
   StreamMethod stream;
-  // Answers a message, whatever it is, which may be compressed.
+  // Answers a message, whatever it is, which may be compressed. If the report
+  // of the call has an error already, that is the answer.
   std::function<grpc::ByteBuffer(grpc::ByteBuffer&, const CallContext&)> answer;
   size_t inline_bytes;  // as of UnaryMethod
 };

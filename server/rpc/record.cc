@@ -21,10 +21,23 @@ void RecordCall(const Workshop& workshop, size_t method, const char* name,
     workshop.log.Error("call failed by a defect",
                        {{"method", name}, {"message", status.message()}});
   }
+  if (status.code() == absl::StatusCode::kUnauthenticated ||
+      status.code() == absl::StatusCode::kPermissionDenied) {
+    // Whoever tries a thousand times a second does not fill the disk.
+    if (const int64_t times = workshop.refusals.Due(); times > 0)
+      workshop.log.Warning("refused",
+                           {{"method", name},
+                            {"peer", context.peer()},
+                            {"client", report.client},
+                            {"code", absl::StatusCodeToString(status.code())},
+                            {"message", status.message()},
+                            {"times", times}});
+  }
   if (workshop.access_log)
     workshop.log.Info("call",
                       {{"method", name},
                        {"peer", context.peer()},
+                       {"client", report.client},
                        {"code", absl::StatusCodeToString(status.code())},
                        {"message", status.message()},
                        {"seconds", absl::ToDoubleSeconds(report.duration)},

@@ -47,6 +47,7 @@ class StreamCall {
     bool is_over = false;
     bool writing = false;
     int64_t outbox_bytes = 0;  // waiting to be written
+    bool IsSent() const { return !writing && outbox_bytes == 0; }
   };
 
   void Begin(bool ok) {
@@ -54,6 +55,8 @@ class StreamCall {
     AwaitStream(method_, workshop_);
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
+    report_.status = workshop_.guard.Enter(context_, method_.group,
+                                           Weight::kHeavy, *lease_, report_);
     stream_.emplace(call_, workshop_.admission);
     Note([] {});
   }
@@ -160,8 +163,7 @@ class StreamCall {
   void Step(Inbox& inbox) {
     if (stream_) {
       const absl::Status status = TryStep(inbox);
-      const bool is_sent = !inbox.writing && inbox.outbox_bytes == 0;
-      if (!status.ok() || (stream_->IsDone() && is_sent)) Close(status);
+      if (!status.ok() || (stream_->IsDone() && inbox.IsSent())) Close(status);
     }
     // Not before the last write is over: gRPC wants them one at a time.
     if (stream_ || inbox.writing || std::exchange(finishing_, true)) return;
@@ -173,14 +175,13 @@ class StreamCall {
       const MayRunOut scope;
       if (inbox.is_over || IsLate(context_))
         return absl::CancelledError("the client gave up");
+      AXIS_RETURN_IF_ERROR(report_.status);
       AXIS_RETURN_IF_ERROR(Receive(inbox));
       AXIS_ASSIGN_OR_RETURN(const bool moved, stream_->Work());
       Pack(moved, inbox);
       return absl::OkStatus();
     } catch (const std::bad_alloc&) {
-      return WithRetry(
-          absl::ResourceExhaustedError("the server is out of memory"),
-          absl::Seconds(1));
+      return OutOfMemory();
     }
   }
 
@@ -233,6 +234,7 @@ class StreamCall {
   void Close(const absl::Status& status) {
     stream_.reset();
     inflow_.Clear();
+    if (const char* why = lease_->refused()) report_.rejected = why;
     lease_.reset();
     {
       const std::lock_guard lock(mutex_);

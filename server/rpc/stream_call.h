@@ -22,6 +22,7 @@ struct StreamMethod {
   size_t method;
   // Asks gRPC for the next call.
   std::function<void(grpc::ServerContext*, RawStream*, void* tag)> request;
+  pb::MethodGroup group;  // of access
 };
 
 // Waits for the next stream, and whenever one comes for another.

@@ -73,13 +73,13 @@ class AsyncTensorService final : public TensorService {
                           (service_.*ask)(context, request, writer, queue,
                                           queue, tag);
                         },
-                        Serve<Request>, inline_bytes});
+                        Serve<Request>, inline_bytes, pb::METHOD_GROUP_OPS});
   }
 
   const Workshop workshop_;
   RawService service_;
   std::deque<UnaryMethod> methods_;  // calls refer to them
-  StreamMethod stream_method_{kNames[5], 5, {}};
+  StreamMethod stream_method_{kNames[5], 5, {}, pb::METHOD_GROUP_OPS};
 };
 
 }  // namespace

@@ -36,11 +36,25 @@ class UnaryCall {
     workshop_.metrics.CallBegins();
     report_.received_bytes = static_cast<int64_t>(request_.Length());
     // What a compressed message holds is not known before it is inflated.
-    if (request_.Length() <= method_.inline_bytes && !IsCompressed(request_)) {
+    const bool is_light =
+        request_.Length() <= method_.inline_bytes && !IsCompressed(request_);
+    report_.status = workshop_.guard.Enter(
+        context_, method_.group, is_light ? Weight::kLight : Weight::kHeavy,
+        lease_, report_);
+    // What is refused is refused at once.
+    if (report_.status.ok()) report_.status = Admit();
+    if (!report_.status.ok()) {
+      Answer();
+    } else if (is_light) {
       Work();
     } else {
       workshop_.arena.enqueue([this] { Work(); });
     }
+  }
+
+  absl::Status Admit() {
+    AXIS_RETURN_IF_ERROR(CheckRequestBytes(report_.received_bytes, call_));
+    return lease_.Take(report_.received_bytes);
   }
 
   void Work() {
@@ -48,12 +62,15 @@ class UnaryCall {
       const MayRunOut scope;
       report_.status = TryWork();
     } catch (const std::bad_alloc&) {
-      report_.status =
-          WithRetry(absl::ResourceExhaustedError("the server is out of memory"),
-                    absl::Seconds(1));
+      report_.status = OutOfMemory();
     }
+    Answer();
+  }
+
+  void Answer() {
     request_.Clear();
     if (!report_.status.ok()) response_.Clear();
+    if (lease_.refused() != nullptr) report_.rejected = lease_.refused();
     report_.sent_bytes = static_cast<int64_t>(response_.Length());
     report_.duration = absl::Now() - started_;
     RecordCall(workshop_, method_.method, method_.name, context_, report_);
@@ -65,17 +82,9 @@ class UnaryCall {
   }
 
   absl::Status TryWork() {
-    const CallContext call{workshop_.max_message_bytes,
-                           lease_,
-                           workshop_.pool,
-                           report_,
-                           [this] { return IsOver(); },
-                           &workshop_.recipes};
     if (IsOver()) return absl::CancelledError("the client gave up");
-    AXIS_RETURN_IF_ERROR(CheckRequestBytes(report_.received_bytes, call));
-    AXIS_RETURN_IF_ERROR(lease_.Take(report_.received_bytes));
-    AXIS_RETURN_IF_ERROR(Inflate(request_, call));
-    return method_.serve(request_, response_, call);
+    AXIS_RETURN_IF_ERROR(Inflate(request_, call_));
+    return method_.serve(request_, response_, call_);
   }
 
   bool IsOver() const { return context_.IsCancelled() || IsLate(context_); }
@@ -99,6 +108,12 @@ class UnaryCall {
   Admission::Lease lease_{workshop_.admission};
   CallReport report_;
   absl::Time started_;
+  const CallContext call_{workshop_.max_message_bytes,
+                          lease_,
+                          workshop_.pool,
+                          report_,
+                          [this] { return IsOver(); },
+                          &workshop_.recipes};
 
   StepOf<UnaryCall, &UnaryCall::Begin> begin_{this};
   StepOf<UnaryCall, &UnaryCall::Sent> sent_{this};

@@ -33,6 +33,7 @@ struct UnaryMethod {
   // The largest request that is served on the polling thread: handing it over
   // costs 10 to 100 us, and every other call waits meanwhile.
   size_t inline_bytes;
+  pb::MethodGroup group;  // of access
 };
 
 // Waits for the next call, and whenever one comes for another.

@@ -7,6 +7,7 @@
 
 #include "kernels/copy/buffer_pool.h"
 #include "server/call/recipe.h"
+#include "server/guard/guard.h"
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
@@ -16,10 +17,12 @@ namespace axis {
 // All of it must outlive the calls.
 struct Workshop {
   Admission& admission;
+  const Guard& guard;
   BufferPool& pool;
   RecipeBook& recipes;
   Metrics& metrics;
   const Log& log;
+  OncePerSecond& refusals;    // the log has a line of them for a second
   tbb::task_arena& arena;     // large calls compute here, small ones inline
   int64_t max_message_bytes;  // of a request or a response
   bool access_log;            // a line for every call

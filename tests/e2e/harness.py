@@ -178,8 +178,9 @@ class Axisd:
             raise AssertionError(f"axisd did not stop:\n{self.output()}")
 
     def output(self) -> str:
-        self.log.seek(0)
-        return self.log.read().decode(errors="replace")
+        # Not read(): the server writes where we would have left off.
+        log = self.log.fileno()
+        return os.pread(log, os.fstat(log).st_size, 0).decode(errors="replace")
 
     def metrics(self, timeout: float = 10) -> dict:
         """Every sample of /metrics: 'name{labels}' -> value."""

@@ -1,0 +1,76 @@
+#include "server/standard/health_listener.h"
+
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "server/rpc/event.h"
+
+namespace axis {
+namespace {
+
+// Nobody asks for health in more than a few bytes.
+constexpr int kMaxMessageBytes = 4 << 10;
+constexpr size_t kMaxBufferedBytes = 4 << 20;
+
+class Listener final : public HealthListener {
+ public:
+  ~Listener() override {
+    if (server_ == nullptr) return;
+    health_->EndWatches();
+    server_->Shutdown(std::chrono::system_clock::now());
+    queue_->Shutdown();
+    poller_.join();
+  }
+
+  Health& health() override { return *health_; }
+
+  absl::Status Listen(const std::string& address) {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(address, grpc::InsecureServerCredentials());
+    builder.RegisterService(health_->service());
+    builder.SetMaxReceiveMessageSize(kMaxMessageBytes);
+    grpc::ResourceQuota quota("health");
+    quota.Resize(kMaxBufferedBytes);
+    builder.SetResourceQuota(quota);
+    // As of the server for calls: server.cc says why.
+    builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    queue_ = builder.AddCompletionQueue();
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr) {
+      queue_->Shutdown();
+      return absl::UnavailableError(
+          absl::StrCat("cannot listen on --health_listen=", address,
+                       " (is the address taken?)"));
+    }
+    health_->Start(queue_.get());
+    poller_ = std::thread([this] {
+      void* event = nullptr;
+      bool ok = false;
+      while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  const std::unique_ptr<Health> health_ = MakeHealth();
+  std::unique_ptr<grpc::ServerCompletionQueue> queue_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread poller_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HealthListener>> HealthListener::Start(
+    const std::string& address) {
+  auto listener = std::make_unique<Listener>();
+  const absl::Status status = listener->Listen(address);
+  if (!status.ok()) return status;
+  return listener;
+}
+
+}  // namespace axis

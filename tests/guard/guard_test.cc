@@ -1,0 +1,128 @@
+// Who a client is by its address, and what is its share of a busy server.
+#include "server/guard/guard.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/call/rpc_status.h"
+
+namespace axis {
+namespace {
+
+TEST(ClientOfPeerTest, IsTheHostAndNotThePort) {
+  EXPECT_EQ(ClientOfPeer("ipv4:10.1.2.3:4567"), "10.1.2.3");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5B::1%5D:4567"), "::1");
+  EXPECT_EQ(ClientOfPeer("ipv6:[2001:db8:1:2:3:4:5:6]:80"),
+            "2001:db8:1:2::/64");
+  EXPECT_EQ(ClientOfPeer("ipv6:[2001:db8:1:2:ffff::1]:81"),
+            "2001:db8:1:2::/64");
+  EXPECT_EQ(ClientOfPeer("ipv6:%5B::ffff:10.1.2.3%5D:80"), "10.1.2.3");
+  EXPECT_EQ(ClientOfPeer("unix:/run/axisd.sock"), "unix");
+  EXPECT_EQ(ClientOfPeer("unix:"), "unix");
+  EXPECT_EQ(ClientOfPeer(""), "");
+}
+
+// Calls of clients, as long as they are under way.
+class Calls {
+ public:
+  explicit Calls(Admission& admission) : admission_(admission) {}
+
+  absl::Status Add(const std::string& client, int64_t bytes) {
+    auto lease = std::make_unique<Admission::Lease>(admission_);
+    absl::Status status = lease->Enter(admission_.Find(client), true);
+    if (status.ok()) status = lease->Take(bytes);
+    refused_ = lease->refused() == nullptr ? "" : lease->refused();
+    if (status.ok()) leases_.push_back(std::move(lease));
+    return status;
+  }
+
+  // How many of `client` get in, one after the other, at most 100.
+  int Fill(const std::string& client, int64_t bytes) {
+    int n = 0;
+    while (n < 100 && Add(client, bytes).ok()) ++n;
+    return n;
+  }
+
+  const std::string& refused() const { return refused_; }
+  void End() { leases_.clear(); }
+
+ private:
+  Admission& admission_;
+  std::vector<std::unique_ptr<Admission::Lease>> leases_;
+  std::string refused_;
+};
+
+TEST(AdmissionTest, WhoeverIsAloneTakesAll) {
+  Admission admission(1000, 100);
+  Calls calls(admission);
+  EXPECT_EQ(calls.Fill("a", 100), 10);
+  EXPECT_EQ(calls.refused(), "inflight_bytes");
+  calls.End();
+  EXPECT_EQ(admission.held_bytes(), 0);
+  EXPECT_EQ(admission.calls(), 0);
+}
+
+TEST(AdmissionTest, AboveHalfEveryClientHasItsShareOfTheBytes) {
+  Admission admission(1000, 100);
+  Calls calls(admission);
+  ASSERT_TRUE(calls.Add("b", 1).ok());
+  EXPECT_EQ(calls.Fill("a", 50), 10);  // half, of two
+  EXPECT_EQ(calls.refused(), "client_share");
+  EXPECT_EQ(calls.Fill("b", 50), 9);  // its half
+  EXPECT_TRUE(calls.Add("c", 49).ok());
+}
+
+TEST(AdmissionTest, AboveHalfEveryClientHasItsShareOfTheCalls) {
+  Admission admission(1000, 12);
+  Calls calls(admission);
+  ASSERT_TRUE(calls.Add("b", 1).ok());
+  ASSERT_TRUE(calls.Add("c", 1).ok());
+  EXPECT_EQ(calls.Fill("a", 1), 4);
+  EXPECT_EQ(calls.refused(), "client_share");
+  EXPECT_EQ(calls.Fill("b", 1), 3);
+  EXPECT_EQ(calls.Fill("c", 1), 3);
+  EXPECT_EQ(admission.calls(), 12);
+  EXPECT_FALSE(calls.Add("d", 1).ok());
+  EXPECT_EQ(calls.refused(), "inflight_calls");
+}
+
+TEST(AdmissionTest, TheOnlyCallOfAClientIsNotTooMuch) {
+  Admission admission(1000, 2);
+  Calls calls(admission);
+  ASSERT_TRUE(calls.Add("a", 1).ok());
+  ASSERT_TRUE(calls.Add("b", 900).ok());
+  EXPECT_FALSE(calls.Add("c", 1).ok());
+  calls.End();
+  Admission::Lease lease(admission);
+  ASSERT_TRUE(lease.Enter(admission.Find("b"), true).ok());
+  EXPECT_TRUE(lease.Take(450).ok());
+  EXPECT_TRUE(lease.Take(450).ok());
+}
+
+TEST(AdmissionTest, RefusalsForLoadSayWhenToComeAgain) {
+  Admission admission(1000, 1);
+  Calls calls(admission);
+  ASSERT_TRUE(calls.Add("a", 600).ok());
+  const absl::Status status = calls.Add("b", 1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(ToGrpc(status).error_details().find("RetryInfo"),
+            std::string::npos);
+  EXPECT_EQ(admission.calls(), 1);
+  EXPECT_EQ(admission.held_bytes(), 600);
+}
+
+TEST(AdmissionTest, ClientsThatAreGoneTakeNoRoom) {
+  Admission admission(1000, 100);
+  Calls calls(admission);
+  ASSERT_TRUE(calls.Add("stays", 1).ok());
+  for (int i = 0; i < 1000; ++i) admission.Find("client" + std::to_string(i));
+  absl::SleepFor(absl::Milliseconds(1300));
+  admission.Find("new");
+  EXPECT_EQ(admission.clients(), 2);
+}
+
+}  // namespace
+}  // namespace axis
