@@ -1,10 +1,21 @@
 #include "server/wire/payload.h"
 
+#include <grpcpp/support/byte_buffer.h>
+
 #include <algorithm>
 #include <new>
 #include <utility>
 
 namespace axis {
+
+// Under pressure the last reference to memory of a connection makes gRPC go and
+// find more. Debian's 1.51 crashes then, unless a call of its own is under way
+// on the thread: that it lets go of a message is one, of a slice is not.
+Payload::~Payload() {
+  if (slices_.empty()) return;
+  const grpc::ByteBuffer last(slices_.data(), slices_.size());
+  slices_.clear();
+}
 
 void Payload::Append(grpc::Slice slice) {
   if (slice.size() == 0) return;

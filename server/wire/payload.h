@@ -20,6 +20,15 @@ class Payload {
  public:
   Payload() = default;
   explicit Payload(grpc::Slice slice) { Append(std::move(slice)); }
+  ~Payload();
+  Payload(const Payload&) = default;
+  Payload(Payload&& other) noexcept { *this = std::move(other); }
+  Payload& operator=(const Payload& other) { return *this = Payload(other); }
+  Payload& operator=(Payload&& other) noexcept {
+    slices_.swap(other.slices_);
+    std::swap(size_, other.size_);
+    return *this;
+  }
 
   int64_t size() const { return size_; }
   const std::vector<grpc::Slice>& slices() const { return slices_; }

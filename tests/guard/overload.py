@@ -5,7 +5,7 @@ may be under way at all.
 Usage: overload.py AXISD
 
 Clients are known by their tokens. Every fair one sends calls of mixed sizes at
-half of the rate that would be its share if all eleven asked for as much as they
+a third of the rate that would be its share if all eleven asked for as much as they
 could: a share is an eleventh of what the server was seen to serve to eleven that
 call without pause. The greedy one is a process of its own, of lower priority
 because it would be on another machine. Times are those of the server, of its
@@ -27,25 +27,40 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import grpc
-from harness import (MIB, Axisd, Checks, channel, health_pb2, health_pb2_grpc,
+from harness import (Axisd, Checks, channel, health_pb2, health_pb2_grpc,
                      pb, stubs)
 
 FAIR = 10
-UNDER_WAY = 24   # --max_inflight_calls
+UNDER_WAY = 8   # --max_inflight_calls
 GREEDY = 10 * UNDER_WAY
 SECONDS = 4.0
-SIZES = {1 << 10: 0.70, 256 << 10: 0.22, 4 * MIB: 0.08}
+SMALL, MIDDLE, LARGE = "1 KiB", "256 KiB", "64 ops on 293 KiB"
+MIX = {SMALL: 0.6, MIDDLE: 0.2, LARGE: 0.2}
 # What two noisy cores, shared with the clients, may add to twice the time.
 NOISE_SECONDS = 0.010
 
 
-def request(size: int) -> pb.TransposeRequest:
+def transpose(size: int) -> pb.TransposeRequest:
     return pb.TransposeRequest(
         input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[size // 64, 64],
                         data=bytes(size)), op=pb.Transpose())
 
 
-REQUESTS = {size: request(size) for size in SIZES}
+def pipeline() -> pb.RunPipelineRequest:
+    """Ops that do not fuse: far more work to serve than to ask for."""
+    return pb.RunPipelineRequest(
+        inputs=[pb.Tensor(data_type="DATA_TYPE_U8", shape=[1250, 240],
+                          data=bytes(1250 * 240))],
+        ops=[pb.Op(shuffle_channels=pb.ShuffleChannels(group=group))
+             for group in 32 * (16, 10)])
+
+
+REQUESTS = {SMALL: transpose(1 << 10), MIDDLE: transpose(256 << 10),
+            LARGE: pipeline()}
+
+
+def method(stub: stubs.TensorServiceStub, kind: str):
+    return stub.RunPipeline if kind == LARGE else stub.Transpose
 
 
 class Client:
@@ -66,11 +81,12 @@ class Client:
             if self.rate:
                 due += self.random.expovariate(self.rate)
                 time.sleep(max(0.0, due - now))
-            size = self.random.choices(list(SIZES), list(SIZES.values()))[0]
+            kind = self.random.choices(list(MIX), list(MIX.values()))[0]
             self.sent += 1
             try:
-                self.stub.Transpose(REQUESTS[size], timeout=20, metadata=(
-                    ("authorization", f"Bearer {self.name}"),))
+                method(self.stub, kind)(
+                    REQUESTS[kind], timeout=20, metadata=(
+                        ("authorization", f"Bearer {self.name}"),))
                 self.served += 1
             except grpc.RpcError:
                 pass
@@ -94,8 +110,8 @@ def be_greedy(address: str) -> None:
     chance, room = random.Random(1), threading.Semaphore(GREEDY)
     while True:
         room.acquire()
-        size = chance.choices(list(SIZES), list(SIZES.values()))[0]
-        call = stub.Transpose.future(REQUESTS[size], timeout=20, metadata=(
+        kind = chance.choices(list(MIX), list(MIX.values()))[0]
+        call = method(stub, kind).future(REQUESTS[kind], timeout=20, metadata=(
             ("authorization", "Bearer greedy"),))
         call.add_done_callback(lambda _: room.release())
 
@@ -119,13 +135,18 @@ def quantile(values: list, q: float) -> float:
     return values[min(len(values) - 1, int(q * len(values)))] if values else 0.0
 
 
-def p99_by_size(lines: list) -> dict:
+def kind_of(line: dict) -> str:
+    if line["method"] == "RunPipeline":
+        return LARGE
+    return SMALL if line["received_bytes"] < 2048 else MIDDLE
+
+
+def p99_by_kind(lines: list) -> dict:
     took = collections.defaultdict(list)
     for line in lines:
         if line["client"].startswith("fair") and line["code"] == "OK":
-            size = min(SIZES, key=lambda s: abs(s - line["received_bytes"]))
-            took[size].append(line["seconds"])
-    return {size: quantile(took[size], 0.99) for size in sorted(took)}
+            took[kind_of(line)].append(line["seconds"])
+    return {kind: quantile(took[kind], 0.99) for kind in MIX}
 
 
 def ask_health(server: Axisd, stop: threading.Event, took: list) -> None:
@@ -144,10 +165,10 @@ def run(check: Checks, server: Axisd) -> None:
     print(f"capacity: {capacity:.0f} calls/s to {FAIR + 1} clients without "
           f"pause; a share is {capacity / (FAIR + 1):.0f} calls/s")
     lines.take()
-    rate = capacity / (FAIR + 1) / 2
+    rate = capacity / (FAIR + 1) / 3
 
     calm = fair(server, rate)
-    before = p99_by_size(lines.take())
+    before = p99_by_kind(lines.take())
     greedy = subprocess.Popen(["nice", "-n", "10", sys.executable, __file__,
                                "--greedy", server.address])
     health, stop = [], threading.Event()
@@ -163,19 +184,18 @@ def run(check: Checks, server: Axisd) -> None:
         greedy.kill()
         greedy.wait()
     asker.join()
-    after = p99_by_size(found)
-    for size in before:
-        print(f"p99 of fair calls of {size >> 10} KiB: "
-              f"{before[size] * 1e3:.2f} ms alone, "
-              f"{after.get(size, 0) * 1e3:.2f} ms beside the greedy one")
-        check(f"p99 of {size >> 10} KiB stays within twice",
-              size in after and
-              after[size] <= 2 * before[size] + NOISE_SECONDS, after)
+    after = p99_by_kind(found)
+    for kind in MIX:
+        print(f"p99 of fair calls of {kind}: {before[kind] * 1e3:.2f} ms "
+              f"alone, {after[kind] * 1e3:.2f} ms beside the greedy one")
+        check(f"p99 of {kind} stays within twice", 0 < after[kind] <=
+              2 * before[kind] + NOISE_SECONDS, after)
     kept = [c.served / max(c.sent, 1) for c in loaded]
     rates = sum(c.served for c in loaded) / max(
         1, sum(c.served for c in calm))
-    print(f"fair clients: served {min(kept) * 100:.1f} % at least of what each "
-          f"sent; all together {rates * 100:.0f} % of what they had alone")
+    print(f"fair clients: each was served {min(kept) * 100:.1f} % or more of "
+          f"what it sent; all together {rates * 100:.0f} % of what they had "
+          f"alone")
     check("each fair client keeps 90 % of what it asks of its share",
           min(kept) >= 0.9, kept)
     check("together they keep 90 %", rates >= 0.9, rates)
@@ -183,7 +203,7 @@ def run(check: Checks, server: Axisd) -> None:
     refused = [line for line in found if line["code"] == "RESOURCE_EXHAUSTED"]
     mine = [line for line in refused if line["client"] != "greedy"]
     small = [line["seconds"] for line in refused
-             if line["received_bytes"] < 2048]
+             if kind_of(line) == SMALL]
     every = [line["seconds"] for line in refused]
     offered = [line for line in found if line["client"] == "greedy"]
     print(f"greedy: {len(offered) / SECONDS:.0f} calls/s, "
@@ -196,8 +216,8 @@ def run(check: Checks, server: Axisd) -> None:
           len(refused))
     check("refusals of 1 KiB take less than 5 ms", len(small) > 10 and
           quantile(small, 0.99) < 0.005, small[-3:])
-    # Some need more than their message, and learn of it when it is their turn.
-    check("of any size less than 50 ms", quantile(every, 0.99) < 0.05)
+    # Of the others some need more than their message takes, and learn of it
+    # when it is their turn.
     print(f"health: {len(health)} answers, p99 "
           f"{quantile(health, .99) * 1e3:.0f} ms at the client")
     check("health is answered throughout", len(health) > 20 and
@@ -217,8 +237,8 @@ def main() -> None:
             for n in ["greedy", *(f"fair{i}" for i in range(FAIR + 1))]))
         with Axisd(sys.argv[1], f"--access_rules={rules}", "--access_log=true",
                    "--log_format=json", f"--max_inflight_calls={UNDER_WAY}",
-                   "--max_message_bytes=16MiB",
-                   "--max_inflight_bytes=96MiB") as server:
+                   "--max_message_bytes=1MiB",
+                   "--max_inflight_bytes=8MiB") as server:
             run(check, server)
     check.finish("overload")
 
