@@ -48,7 +48,10 @@ class UnaryCall {
     } else if (is_light) {
       Work();
     } else {
-      workshop_.arena.enqueue([this] { Work(); });
+      // Who asks for much at once waits for those who do not.
+      tbb::task_arena& arena =
+          lease_.is_another() ? workshop_.later : workshop_.arena;
+      arena.enqueue([this] { Work(); });
     }
   }
 

@@ -24,6 +24,7 @@ struct Workshop {
   const Log& log;
   OncePerSecond& refusals;    // the log has a line of them for a second
   tbb::task_arena& arena;     // large calls compute here, small ones inline
+  tbb::task_arena& later;     // but those of clients that are served already
   int64_t max_message_bytes;  // of a request or a response
   bool access_log;            // a line for every call
 };
