@@ -30,6 +30,8 @@ size_t EndOfPiece(const std::string& text, size_t begin) {
 }  // namespace
 
 struct LogWriter::State {
+  explicit State(int where) : descriptor(where) {}
+
   // Whether [begin, end) of `text` is written.
   bool Write(const std::string& text, size_t begin, size_t end) {
     while (begin < end) {
