@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "server/options.h"
 #include "server/process/host.h"
+#include "server/process/linger.h"
 #include "server/process/log.h"
 #include "server/process/out_of_memory.h"
 #include "server/server.h"
@@ -254,6 +255,7 @@ int Main(int argc, char** argv) {
   log.Info("shutting down",
            {{"timeout", absl::FormatDuration(options.drain_timeout)}});
   (*server)->Shutdown();
+  AwaitLingering();
   log.Info("bye");
   return 0;
 }

@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <mutex>
 
+#include "server/process/linger.h"
+
 namespace {
 
 std::mutex mutex;
@@ -27,6 +29,7 @@ extern "C" int accept4(int listener, sockaddr* address, socklen_t* size,
                        int flags) {
   for (;;) {
     const int connection = Accept(listener, address, size, flags);
+    axis::CloseGently(connection);
     if (connection >= 0 || (errno != EMFILE && errno != ENFILE))
       return connection;
     const std::lock_guard lock(mutex);

@@ -12,8 +12,9 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-from harness import Axisd, Checks
-from http2 import ACK, GOAWAY, PING, Call, frame, message
+from harness import MIB, Axisd, Checks, pb  # noqa: E402
+from http2 import (ACK, DATA, END_STREAM, GOAWAY, PING,  # noqa: E402
+                   SETTINGS, WINDOW_UPDATE, Call, frame, message)
 
 TRANSPOSE = "/axis.v1.TensorService/Transpose"
 PINGS = 4            # gRPC closes at the third that it finds too early
@@ -65,8 +66,55 @@ def check_careful(check: Checks, axisd: str) -> None:
         check("no GOAWAY", goaways == 0, goaways)
 
 
+def take(call: Call) -> tuple[int, int, bytes]:
+    """A frame as it is: kind, flags, payload."""
+    head = call.read(9)
+    return head[3], head[4], call.read(int.from_bytes(head[:3], "big"))
+
+
+def check_slow_reader(check: Checks, axisd: str) -> None:
+    """Of a connection that ends of old age a last answer still arrives.
+
+    The client makes room for more of it, as all do, when the server has closed.
+    """
+    request = pb.TransposeRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[MIB // 2],
+                        data=bytes(MIB // 2)),
+        op=pb.Transpose()).SerializeToString()
+    room = frame(WINDOW_UPDATE, 0, 0, (64 * MIB).to_bytes(4, "big"))
+    with Axisd(axisd, "--max_connection_age=1s") as server:
+        with Call(server.port, TRANSPOSE) as call:
+            call.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+            call.socket.sendall(room + frame(
+                SETTINGS, 0, 0, b"\0\4" + (64 * MIB).to_bytes(4, "big")))
+            call.room = {0: MIB, 1: MIB}  # what axisd grants to begin with
+            ping = None
+            while ping is None:  # with it comes the GOAWAY
+                kind, flags, payload = take(call)
+                if kind == SETTINGS and not flags & ACK:
+                    call.socket.sendall(frame(SETTINGS, ACK, 0, b""))
+                if kind == PING and not flags & ACK:
+                    ping = payload
+            call.send([message(len(request)) + request])
+            call.socket.sendall(frame(PING, ACK, 0, ping))
+            time.sleep(0.5)
+            call.socket.sendall(room)
+            time.sleep(0.1)
+            got, ended = 0, False
+            try:
+                while not ended:
+                    kind, flags, payload = take(call)
+                    got += len(payload) if kind == DATA else 0
+                    ended = bool(flags & END_STREAM) and kind != PING
+            except ConnectionError as error:
+                print(f"after {got} bytes: {error}")
+            check("an answer on its way arrives, whole", ended and
+                  got > MIB // 2, got)
+
+
 def main() -> None:
     check = Checks()
+    check_slow_reader(check, sys.argv[1])
     check_vanished(check, sys.argv[1])
     check_careful(check, sys.argv[1])
     check.finish("keepalive")

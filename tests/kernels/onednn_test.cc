@@ -108,6 +108,9 @@ TEST(OneDnnOracle, ShuffleAgreesByteForByte) {
       {1, 12, 5, 7}, {2, 24, 3, 4}, {1, 36, 9},      {3, 16, 36, 9},
       {2, 10, 3, 3}, {1, 17, 4, 2}, {4, 6, 2, 2, 3}, {24},
       {7, 6},        {1, 3, 8, 6},  {2, 20, 4, 2, 3}};
+  // The AVX-512 kernels of oneDNN 2.6 write past their output where bf16 is in
+  // blocks of 4, so that they are no oracle.
+  dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
   OneDnn onednn;
   std::mt19937 rng(1);
   int absent = 0;
