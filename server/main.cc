@@ -117,6 +117,9 @@ ABSL_FLAG(bool, reflection, kDefaults.reflection,
 ABSL_FLAG(axis::Log::Format, log_format, axis::Log::Format::kText,
           "text or json");
 ABSL_FLAG(bool, access_log, kDefaults.access_log, "log a line for every call");
+ABSL_FLAG(absl::Duration, log_slower_than, kDefaults.log_slower_than,
+          "log calls that are served in more time than this, one a second at "
+          "most; streams do not count");
 
 namespace axis {
 namespace {
@@ -160,7 +163,8 @@ Options OptionsFromFlags() {
           .models = absl::GetFlag(FLAGS_models),
           .allow_shared_memory = absl::GetFlag(FLAGS_allow_shared_memory),
           .reflection = absl::GetFlag(FLAGS_reflection),
-          .access_log = absl::GetFlag(FLAGS_access_log)};
+          .access_log = absl::GetFlag(FLAGS_access_log),
+          .log_slower_than = absl::GetFlag(FLAGS_log_slower_than)};
 }
 
 // What is wrong with `options`, or "".
@@ -219,7 +223,7 @@ int Main(int argc, char** argv) {
   std::vector<char*> args = JoinListenFlags(argc, argv, joined);
   const auto rest =
       absl::ParseCommandLine(static_cast<int>(args.size()), args.data());
-  const Log log(absl::GetFlag(FLAGS_log_format));
+  Log log(absl::GetFlag(FLAGS_log_format));
   const Options options = OptionsFromFlags();
   if (rest.size() > 1) {
     log.Error("unexpected argument", {{"argument", rest[1]}});
@@ -236,6 +240,7 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGTERM);
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  log.StartWriter();
 
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, log);
   if (!server.ok()) {

@@ -84,6 +84,10 @@ struct Options {
 
   bool reflection = true;   // lets grpcurl see the services
   bool access_log = false;  // a log line for every call
+
+  // Calls that take longer get a log line anyway, one a second at most. Streams
+  // do not: they take as long as their clients like.
+  absl::Duration log_slower_than = absl::Seconds(1);
 };
 
 }  // namespace axis

@@ -65,9 +65,10 @@ class AxisServer final : public Server {
                      // oneTBB counts the polling thread as one of them.
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
+        later_(threads_, 0, tbb::task_arena::priority::low),
         admission_(options.max_inflight_bytes, options.max_inflight_calls),
         pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
-        metrics_(MethodNames(), admission_),
+        metrics_(MethodNames(), admission_, log),
         repository_(options.models, log),
         regions_(options.allow_shared_memory),
         health_(MakeHealth()) {}
@@ -143,11 +144,19 @@ class AxisServer final : public Server {
 
   void MakeServices() {
     guard_.emplace(admission_, files_->access());
-    const Workshop workshop{
-        admission_,         *guard_,  *pool_,
-        recipes_,           metrics_, log_,
-        refusals_,          arena_,   options_.max_message_bytes,
-        options_.access_log};
+    const Workshop workshop{.admission = admission_,
+                            .guard = *guard_,
+                            .pool = *pool_,
+                            .recipes = recipes_,
+                            .metrics = metrics_,
+                            .log = log_,
+                            .refusals = refusals_,
+                            .slow = slow_,
+                            .arena = arena_,
+                            .later = later_,
+                            .max_message_bytes = options_.max_message_bytes,
+                            .access_log = options_.access_log,
+                            .log_slower_than = options_.log_slower_than};
     tensors_ = MakeTensorService(workshop);
     inference_ = MakeInferenceService(workshop, repository_, regions_,
                                       TensorService::MethodNames().size());
@@ -226,7 +235,7 @@ class AxisServer final : public Server {
   const Log& log_;
   const int threads_;
   tbb::global_control parallelism_;
-  tbb::task_arena arena_;
+  tbb::task_arena arena_, later_;
   Admission admission_;
   const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
   RecipeBook recipes_;
@@ -235,7 +244,7 @@ class AxisServer final : public Server {
   Regions regions_;
   std::unique_ptr<WatchedFiles> files_;
   std::optional<Guard> guard_;
-  OncePerSecond refusals_;
+  OncePerSecond refusals_, slow_;
   std::unique_ptr<Health> health_;
   std::unique_ptr<HealthListener> health_listener_;  // null without
   std::unique_ptr<TensorService> tensors_;

@@ -13,6 +13,7 @@
 #include "client/axisctl/filter.h"
 #include "client/axisctl/ops/ops_text.h"
 #include "client/axisctl/show/show.h"
+#include "client/axisctl/status/status.h"
 #include "client/npy/npy.h"
 #include "client/tune.h"
 
@@ -25,6 +26,8 @@ std::string Usage() {
 axisctl show --shape=2,3 OP 'ATTRIBUTES' [OP 'ATTRIBUTES']...
 axisctl inspect FILE.npy
 axisctl health [SERVICE]
+axisctl status
+axisctl top
 axisctl help [OP]
 
   axisctl transpose 'order: [0, 2, 3, 1]' < nchw.npy > nhwc.npy
@@ -108,6 +111,8 @@ ExitStatus Main(int argc, char** argv) {
   }
   if (words[0] == "help") return Help(*line);
   if (words[0] == "health") return Health(*line);
+  if (words[0] == "status") return Status(*line, /*again=*/false);
+  if (words[0] == "top") return Status(*line, /*again=*/true);
   if (words[0] == "show") return Show(*line);
   if (words[0] != "inspect") return Filter(*line);
   if (words.size() != 2) return Complain("inspect must have one FILE.npy");

@@ -15,6 +15,10 @@
 
 ABSL_FLAG(std::string, server, "localhost:8001",
           "where axisd listens: HOST:PORT or unix:PATH");
+ABSL_FLAG(std::string, metrics, "localhost:8002",
+          "where axisd serves metrics, for status and top: HOST:PORT");
+ABSL_FLAG(absl::Duration, every, absl::Seconds(2),
+          "what status and top count over, and how often top looks again");
 ABSL_FLAG(std::string, output, "",
           "the file to write, %d for the number of the output; standard output "
           "if empty");
@@ -87,6 +91,8 @@ absl::StatusOr<std::vector<int64_t>> ParseShape(absl::string_view text) {
 // Checks what the types of the flags cannot.
 absl::Status ReadFlags(CommandLine& result) {
   result.server = absl::GetFlag(FLAGS_server);
+  result.metrics = absl::GetFlag(FLAGS_metrics);
+  result.every = absl::GetFlag(FLAGS_every);
   result.output = absl::GetFlag(FLAGS_output);
   result.repeat = absl::GetFlag(FLAGS_repeat);
   result.stream_above = absl::GetFlag(FLAGS_stream_above);
@@ -104,6 +110,10 @@ absl::Status ReadFlags(CommandLine& result) {
     return absl::InvalidArgumentError(
         absl::StrCat("--timeout must be more than 0, is ",
                      absl::FormatDuration(result.timeout)));
+  if (result.every < absl::Milliseconds(100) || result.every > absl::Hours(1))
+    return absl::InvalidArgumentError(
+        absl::StrCat("--every must lie in [100ms, 1h], is ",
+                     absl::FormatDuration(result.every)));
   if (result.tls_cert.empty() != result.tls_key.empty())
     return absl::InvalidArgumentError(
         "--tls_cert and --tls_key must be given together");

@@ -15,6 +15,8 @@ namespace axis {
 struct CommandLine {
   std::vector<std::string> words;  // all that is not a flag
   std::string server;
+  std::string metrics;   // HOST:PORT
+  absl::Duration every;  // from one refresh of `top` to the next
   std::string output;    // a file name, "%d" for the number; empty is stdout
   int repeat;            // at least 1
   int64_t stream_above;  // bytes of data; at least 0

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/elements/strings.h"
 #include "server/elements/types.h"
 #include "server/elements/values.h"
@@ -112,6 +113,14 @@ absl::StatusOr<Payload> ReadValues(const WireTensor& tensor, int64_t elements,
 }
 
 }  // namespace
+
+void AppendShape(const Input& input, std::string& shapes) {
+  constexpr size_t kEnough = 256;
+  if (shapes.size() > kEnough) return;
+  absl::StrAppend(&shapes, shapes.empty() ? "" : " ", NameOf(input.data_type),
+                  "[", absl::StrJoin(input.spec.shape, ","), "]");
+  if (shapes.size() > kEnough) shapes += " ...";
+}
 
 absl::StatusOr<Input> DecodeHeader(const pb::Tensor& header, TensorSize& size) {
   const pb::DataType type = header.data_type();

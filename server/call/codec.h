@@ -25,6 +25,10 @@ struct Input {
   Payload strings;
 };
 
+// Adds "F32[2,3]" to what a report says of its inputs, as long as that is
+// short.
+void AppendShape(const Input& input, std::string& shapes);
+
 // Checks what a tensor says of itself, whatever it contains; `size` is how much
 // that must be. The input has no data yet.
 // Errors: "data_type", "shape", "shape[i]", "layout"

@@ -159,6 +159,7 @@ std::optional<absl::Status> ServeByRecipe(
     if (!request.Dump(&slices).ok()) return std::nullopt;
     recipe = call.recipes->Find(type, slices);
     if (recipe == nullptr) return std::nullopt;
+    if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
     request.Clear();
     Payload message;
     for (grpc::Slice& slice : slices) message.Append(std::move(slice));
@@ -210,6 +211,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
           DecodeTensor(std::move(tensor), call.lease, call.pool);
       if (!input.ok())
         return InField(InputName<Request>(inputs.size()), input.status());
+      if (call.report.wants_shapes) AppendShape(*input, call.report.shapes);
       buffers.push_back(std::move(input->data));
       inputs.push_back(*std::move(input));
     }
@@ -232,9 +234,12 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));
     // The length of strings is in their bytes.
     if (call.recipes != nullptr && head &&
-        inputs[0].data_type != pb::DATA_TYPE_STRING)
-      call.recipes->Keep(MakeRecipe(Request::descriptor(), *std::move(head),
-                                    buffers[0].size(), program, headers));
+        inputs[0].data_type != pb::DATA_TYPE_STRING) {
+      Recipe recipe = MakeRecipe(Request::descriptor(), *std::move(head),
+                                 buffers[0].size(), program, headers);
+      AppendShape(inputs[0], recipe.shapes);
+      call.recipes->Keep(std::move(recipe));
+    }
     AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   }
   {

@@ -34,7 +34,9 @@ struct CallContext {
 class Phase {
  public:
   Phase(const CallContext& call, CallReport::Phase phase)
-      : sum_(call.report.phases[phase]) {}
+      : sum_(call.report.phases[phase]) {
+    call.report.phase = phase;
+  }
   ~Phase() { sum_ += absl::Now() - begin_; }
   Phase(const Phase&) = delete;
   Phase& operator=(const Phase&) = delete;

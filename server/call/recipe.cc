@@ -31,6 +31,7 @@ Recipe MakeRecipe(const google::protobuf::Descriptor* type, std::string head,
                 static_cast<int64_t>(head.size()) + data,
                 std::move(head),
                 program,
+                {},
                 {}};
   for (size_t i = 0; i < headers.size(); ++i) {
     const auto buffer = static_cast<size_t>(program.outputs[i].buffer);

@@ -32,6 +32,7 @@ struct Recipe {
   std::string head;
   Program program;
   std::vector<grpc::Slice> prefixes;  // of the response: before each output
+  std::string shapes;                 // as of a CallReport
 };
 
 // The bytes of `message` before the data of its only tensor, if they are few

@@ -68,6 +68,8 @@ class Inference {
         continue;
       }
       args.shapes.back() = inputs[i]->input.spec.shape;
+      if (call_.report.wants_shapes)
+        AppendShape(inputs[i]->input, call_.report.shapes);
       inputs_.push_back(*std::move(inputs[i]));
     }
     for (const Constant& constant : model_.constants())
@@ -281,6 +283,8 @@ void Record(const absl::Status& status, absl::Duration duration,
 absl::Status Infer(InferRequest& request, grpc::ByteBuffer& response,
                    const CallContext& call, const Repository& repository,
                    const Regions& regions) {
+  if (call.report.wants_shapes && call.report.trace.request_id.empty())
+    call.report.trace.request_id = request.head.id();
   AXIS_ASSIGN_OR_RETURN(
       const Model* const model,
       repository.Find(request.head.model_name(), request.head.model_version(),

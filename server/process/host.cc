@@ -1,5 +1,6 @@
 #include "server/process/host.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -73,6 +74,13 @@ void PrepareProcess() {
   // sixth of the instructions of a small call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   signal(SIGPIPE, SIG_IGN);
+  // Else a connection may get the number of a closed standard error, and the
+  // log with it. What is only read says that nothing was written.
+  int next;
+  do {
+    next = open("/dev/null", O_RDONLY);
+  } while (next >= 0 && next <= STDERR_FILENO);
+  if (next >= 0) close(next);
 }
 
 int AvailableCpus() {

@@ -61,20 +61,20 @@ LogField::LogField(absl::string_view n, double number)
     : name(n), value(absl::StrFormat("%.6f", number)), quoted(false) {}
 
 void Log::Info(absl::string_view event,
-               std::initializer_list<LogField> fields) const {
+               absl::Span<const LogField> fields) const {
   Write("info", event, fields);
 }
 void Log::Warning(absl::string_view event,
-                  std::initializer_list<LogField> fields) const {
+                  absl::Span<const LogField> fields) const {
   Write("warning", event, fields);
 }
 void Log::Error(absl::string_view event,
-                std::initializer_list<LogField> fields) const {
+                absl::Span<const LogField> fields) const {
   Write("error", event, fields);
 }
 
 void Log::Write(const char* severity, absl::string_view event,
-                std::initializer_list<LogField> fields) const {
+                absl::Span<const LogField> fields) const {
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
                                             absl::UTCTimeZone());
   std::string line;
@@ -92,6 +92,7 @@ void Log::Write(const char* severity, absl::string_view event,
                       field.quoted ? Quoted(field.value) : field.value);
     line += "\n";
   }
+  if (writer_ != nullptr) return writer_->Add(line);
   // A log that cannot be written must not stop the server: where nobody reads
   // on, the line is dropped. A pipe that is ready has room for PIPE_BUF bytes.
   pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
@@ -99,6 +100,10 @@ void Log::Write(const char* severity, absl::string_view event,
   // One write, so that lines of several threads do not mix.
   [[maybe_unused]] const ssize_t n =
       write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Log::StartWriter() {
+  writer_ = std::make_unique<LogWriter>(STDERR_FILENO);
 }
 
 int64_t OncePerSecond::Due() {

@@ -3,11 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
-#include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "server/watch/log_writer.h"
 
 namespace axis {
 
@@ -33,17 +35,25 @@ class Log {
   explicit Log(Format format) : format_(format) {}
 
   void Info(absl::string_view event,
-            std::initializer_list<LogField> fields = {}) const;
+            absl::Span<const LogField> fields = {}) const;
   void Warning(absl::string_view event,
-               std::initializer_list<LogField> fields = {}) const;
+               absl::Span<const LogField> fields = {}) const;
   void Error(absl::string_view event,
-             std::initializer_list<LogField> fields = {}) const;
+             absl::Span<const LogField> fields = {}) const;
+
+  // From here on lines are written by a thread of their own, and nobody waits
+  // for it. Until then they are written at once.
+  void StartWriter();
+
+  // Lines that nobody could be brought to take.
+  int64_t dropped() const { return writer_ ? writer_->dropped() : 0; }
 
  private:
   void Write(const char* severity, absl::string_view event,
-             std::initializer_list<LogField> fields) const;
+             absl::Span<const LogField> fields) const;
 
   const Format format_;
+  std::unique_ptr<LogWriter> writer_;
 };
 
 // Thins out what would be logged too often. Thread-safe.

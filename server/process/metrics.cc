@@ -19,8 +19,6 @@ const Histogram::BucketBoundaries kSeconds = {
     25e-6, 50e-6,  100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3,
     50e-3, 100e-3, 250e-3, 500e-3, 1,      2.5,  5,      10,   30,    100};
 
-constexpr const char* kPhaseNames[] = {"unpack", "compile", "copy", "pack"};
-
 constexpr const char* kReloadedNames[] = {"certificate", "access_rules"};
 
 // The names of the gRPC codes, by number.
@@ -53,8 +51,8 @@ MetricFamily Gauge(const char* name, const char* help, double value) {
 
 class Metrics::Gauges final : public prometheus::Collectable {
  public:
-  Gauges(const Metrics& metrics, const Admission& admission)
-      : metrics_(metrics), admission_(admission) {}
+  Gauges(const Metrics& metrics, const Admission& admission, const Log& log)
+      : metrics_(metrics), admission_(admission), log_(log) {}
 
   std::vector<MetricFamily> Collect() const override {
     MetricFamily reloaded{"axisd_reload_successful",
@@ -67,8 +65,16 @@ class Metrics::Gauges final : public prometheus::Collectable {
       metric.label = {{"files", kReloadedNames[i]}};
       metric.gauge.value = metrics_.reloaded_[i] ? 1 : 0;
     }
+    MetricFamily dropped{
+        "axisd_log_dropped_total",
+        "Lines of the log that nobody could be brought to take.",
+        MetricType::Counter,
+        {}};
+    dropped.metric.emplace_back().counter.value =
+        static_cast<double>(log_.dropped());
     return {
         reloaded,
+        dropped,
         Gauge("axisd_certificate_expiry_timestamp_seconds",
               "When the certificate of TLS ends; +Inf without TLS.",
               metrics_.expiry_),
@@ -99,12 +105,13 @@ class Metrics::Gauges final : public prometheus::Collectable {
  private:
   const Metrics& metrics_;
   const Admission& admission_;
+  const Log& log_;
 };
 
 Metrics::Metrics(const std::vector<std::string>& methods,
-                 const Admission& admission)
+                 const Admission& admission, const Log& log)
     : registry_(std::make_shared<prometheus::Registry>()),
-      gauges_(std::make_shared<Gauges>(*this, admission)) {
+      gauges_(std::make_shared<Gauges>(*this, admission, log)) {
   BuildGauge()
       .Name("axisd_build_info")
       .Help("Always 1; the labels say what is running.")
@@ -143,7 +150,7 @@ Metrics::Metrics(const std::vector<std::string>& methods,
                      .Help("Time in each room of a successful call.")
                      .Register(*registry_);
   for (size_t i = 0; i < phases_.size(); ++i)
-    phases_[i] = &phases.Add({{"phase", kPhaseNames[i]}}, kSeconds);
+    phases_[i] = &phases.Add({{"phase", CallReport::kPhaseNames[i]}}, kSeconds);
   auto& copies =
       BuildCounter()
           .Name("axisd_copies_total")

@@ -19,6 +19,8 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "server/process/admission.h"
+#include "server/process/log.h"
+#include "server/watch/trace.h"
 
 namespace axis {
 
@@ -26,15 +28,24 @@ namespace axis {
 struct CallReport {
   enum Phase { kUnpack, kCompile, kCopy, kPack, kPhases };
 
+  // For people.
+  static constexpr std::array<const char*, kPhases> kPhaseNames = {
+      "unpack", "compile", "copy", "pack"};
+
   absl::Status status;
   absl::Duration duration;
   std::array<absl::Duration, kPhases> phases{};
+  int phase = -1;  // the last that was entered; none yet
   int64_t received_bytes = 0;
   int64_t sent_bytes = 0;
   int shared = 0;   // outputs and temporaries that are slices of their source
   int joined = 0;   // sources brought together because they lay in pieces
   int strided = 0;  // writes by the engine
   std::string client;              // who called, where that mattered
+  Trace trace;                     // of unary calls and whole streams
+  bool is_stream = false;          // that may take as long as its client likes
+  bool wants_shapes = false;       // the next is to be filled in
+  std::string shapes;              // of the inputs: "F32[2,3] U8[7]"
   const char* rejected = nullptr;  // a value of the label `reason`, or null
 };
 
@@ -43,7 +54,8 @@ struct CallReport {
 class Metrics {
  public:
   // `methods` are the values of the label `method`.
-  Metrics(const std::vector<std::string>& methods, const Admission& admission);
+  Metrics(const std::vector<std::string>& methods, const Admission& admission,
+          const Log& log);
   ~Metrics();
 
   // Tells of a finished call of methods[method].

@@ -27,8 +27,8 @@ class ExchangeCall {
     AwaitExchange(method_, workshop_);
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
-    total_.status = workshop_.guard.Enter(context_, method_.stream.group,
-                                          Weight::kStanding, lease_, total_);
+    total_.status = EnterStream(workshop_, context_, method_.stream.group,
+                                Weight::kStanding, lease_, total_);
     if (!total_.status.ok()) return Close();
     rpc_.Read(&message_, &read_);
   }

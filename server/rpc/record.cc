@@ -1,11 +1,58 @@
 #include "server/rpc/record.h"
 
 #include <chrono>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
 
 namespace axis {
 
+namespace {
+
+std::vector<LogField> FieldsOf(const char* name,
+                               const grpc::ServerContext& context,
+                               const CallReport& report) {
+  std::vector<LogField> fields = {
+      {"method", name},
+      {"peer", context.peer()},
+      {"client", report.client},
+      {"request_id", report.trace.request_id},
+      {"trace_id", report.trace.trace_id()},
+      {"code", absl::StatusCodeToString(report.status.code())},
+      {"message", report.status.message()},
+      {"inputs", report.shapes},
+      {"seconds", absl::ToDoubleSeconds(report.duration)},
+      {"received_bytes", report.received_bytes},
+      {"sent_bytes", report.sent_bytes},
+      {"shared", report.shared},
+      {"joined", report.joined},
+      {"strided", report.strided}};
+  for (size_t i = 0; i < report.phases.size(); ++i)
+    fields.emplace_back(absl::StrCat(CallReport::kPhaseNames[i], "_seconds"),
+                        absl::ToDoubleSeconds(report.phases[i]));
+  // Where it ended that did not get through: not begun, or in which room.
+  if (!report.status.ok())
+    fields.emplace_back(
+        "stopped_in",
+        report.phase < 0
+            ? "queue"
+            : CallReport::kPhaseNames[static_cast<size_t>(report.phase)]);
+  return fields;
+}
+
+}  // namespace
+
 bool IsLate(const grpc::ServerContext& context) {
   return context.deadline() < std::chrono::system_clock::now();
+}
+
+absl::Status EnterStream(const Workshop& workshop, grpc::ServerContext& context,
+                         pb::MethodGroup group, Weight weight,
+                         Admission::Lease& lease, CallReport& report) {
+  report.trace = TakeTrace(context);
+  report.is_stream = true;
+  report.wants_shapes = workshop.access_log;
+  return workshop.guard.Enter(context, group, weight, lease, report);
 }
 
 void RecordCall(const Workshop& workshop, size_t method, const char* name,
@@ -34,18 +81,10 @@ void RecordCall(const Workshop& workshop, size_t method, const char* name,
                             {"times", times}});
   }
   if (workshop.access_log)
-    workshop.log.Info("call",
-                      {{"method", name},
-                       {"peer", context.peer()},
-                       {"client", report.client},
-                       {"code", absl::StatusCodeToString(status.code())},
-                       {"message", status.message()},
-                       {"seconds", absl::ToDoubleSeconds(report.duration)},
-                       {"received_bytes", report.received_bytes},
-                       {"sent_bytes", report.sent_bytes},
-                       {"shared", report.shared},
-                       {"joined", report.joined},
-                       {"strided", report.strided}});
+    workshop.log.Info("call", FieldsOf(name, context, report));
+  if (!report.is_stream && report.duration > workshop.log_slower_than &&
+      workshop.slow.Due() > 0)
+    workshop.log.Warning("slow call", FieldsOf(name, context, report));
 }
 
 }  // namespace axis

@@ -55,8 +55,8 @@ class StreamCall {
     AwaitStream(method_, workshop_);
     started_ = absl::Now();
     workshop_.metrics.CallBegins();
-    report_.status = workshop_.guard.Enter(context_, method_.group,
-                                           Weight::kHeavy, *lease_, report_);
+    report_.status = EnterStream(workshop_, context_, method_.group,
+                                 Weight::kHeavy, *lease_, report_);
     stream_.emplace(call_, workshop_.admission);
     Note([] {});
   }

@@ -38,6 +38,8 @@ class UnaryCall {
     // What a compressed message holds is not known before it is inflated.
     const bool is_light =
         request_.Length() <= method_.inline_bytes && !IsCompressed(request_);
+    report_.trace = TakeTrace(context_);
+    report_.wants_shapes = workshop_.access_log || !is_light;
     report_.status = workshop_.guard.Enter(
         context_, method_.group, is_light ? Weight::kLight : Weight::kHeavy,
         lease_, report_);
@@ -48,7 +50,10 @@ class UnaryCall {
     } else if (is_light) {
       Work();
     } else {
-      workshop_.arena.enqueue([this] { Work(); });
+      // Who asks for much at once waits for those who do not.
+      tbb::task_arena& arena =
+          lease_.is_another() ? workshop_.later : workshop_.arena;
+      arena.enqueue([this] { Work(); });
     }
   }
 

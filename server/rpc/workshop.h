@@ -22,10 +22,13 @@ struct Workshop {
   RecipeBook& recipes;
   Metrics& metrics;
   const Log& log;
-  OncePerSecond& refusals;    // the log has a line of them for a second
+  OncePerSecond& refusals;    // that are logged
+  OncePerSecond& slow;        // calls that are
   tbb::task_arena& arena;     // large calls compute here, small ones inline
+  tbb::task_arena& later;     // but those of clients that are served already
   int64_t max_message_bytes;  // of a request or a response
   bool access_log;            // a line for every call
+  absl::Duration log_slower_than;
 };
 
 }  // namespace axis

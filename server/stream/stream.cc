@@ -89,6 +89,7 @@ absl::Status Stream::Begin(WireTensor& tensor,
                         absl::StrCat("must take at most ", kMaxTensorBytes,
                                      " bytes, takes ", size.bytes));
     input_ = *std::move(input);
+    if (call_.report.wants_shapes) AppendShape(input_, call_.report.shapes);
   }
   const Phase phase(call_, CallReport::kCompile);
   AXIS_ASSIGN_OR_RETURN(program_,

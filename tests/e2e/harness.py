@@ -128,8 +128,8 @@ class Axisd:
             [binary, f"--listen={self.address}",
              f"--metrics=127.0.0.1:{self.metrics_port}", "--drain_delay=0s",
              *flags],
-            stdin=subprocess.DEVNULL, env={**os.environ, **environment},
-            **{"stdout": self.log, "stderr": self.log, **how})
+            env={**os.environ, **environment},
+            **{"stdin": subprocess.DEVNULL, "stdout": self.log, "stderr": self.log, **how})
         self.channel = channel(self.address)
         self.stub = stubs.TensorServiceStub(self.channel)
         self.inference = oip_stubs.GRPCInferenceServiceStub(self.channel)
