@@ -9,9 +9,10 @@ loudly. AXIS_ENVOY names the Envoy to run. Threads call without pause, with
 messages small and large; replicas are told to go, one after the other, and
 killed; then it is counted what the callers saw. Clients have the service config
 that deploy/README.md gives to callers, and call again, once, what ended
-UNAVAILABLE (gRPC retries nothing whose answer had begun): after a kill that may
-be needed, after a restart it is a failure. With --bare they have only the
-balancing of it, and what they lose is printed and no failure.
+UNAVAILABLE, or UNKNOWN as haproxy has it (gRPC retries nothing whose answer had
+begun): after a kill that may be needed, after a restart it is a failure. With
+--bare they have only the balancing of it, and what they lose is printed and no
+failure.
 """
 
 import collections
@@ -93,7 +94,7 @@ class Load:
             start = time.monotonic()
             answer = outcome(self.transpose, request, timeout=20)
             if (self.again is not None and isinstance(answer, Refusal) and
-                    answer.code == "UNAVAILABLE"):
+                    answer.code in ("UNAVAILABLE", "UNKNOWN")):
                 with self.lock:
                     self.again += 1
                 answer = outcome(self.transpose, request, timeout=20)
