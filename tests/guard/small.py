@@ -1,0 +1,116 @@
+#!/usr/bin/python3
+"""The attacks of attacks.py, and what honest clients do meanwhile, in a memory
+limit of 256 MiB that the kernel keeps: axisd must live.
+
+Usage: small.py AXISD
+
+Skipped, loudly, where this process may not make a cgroup.
+"""
+
+import contextlib
+import os
+import pathlib
+import sys
+import threading
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+import http2
+from attacks import (STREAM, TRANSPOSE, bomb, check_corrupt_compression,
+                     check_noise, check_slow_scrapers, is_well)
+from harness import MIB, SKIP, Axisd, Checks, Refusal, outcome, pb
+
+LIMIT = 256 * MIB
+# 64 MiB + 2 x (32 + 8) MiB + 16 MiB = 160 MiB, by README.md.
+FLAGS = ("--max_message_bytes=8MiB", "--max_inflight_bytes=32MiB",
+         "--max_idle_bytes=16MiB")
+
+
+@contextlib.contextmanager
+def cgroup():
+    """A folder of a cgroup of LIMIT, and the file of the most it held."""
+    v1 = pathlib.Path("/sys/fs/cgroup/memory")
+    root = v1 if v1.is_dir() else pathlib.Path("/sys/fs/cgroup")
+    folder = root / f"axisd-test-{os.getpid()}"
+    try:
+        folder.mkdir()
+        limit, peak = (("memory.limit_in_bytes", "memory.max_usage_in_bytes")
+                       if v1.is_dir() else ("memory.max", "memory.peak"))
+        (folder / limit).write_text(str(LIMIT))
+        (folder / "cgroup.procs").read_text()
+    except OSError as error:
+        print(f"SKIPPED: cannot make a cgroup: {error}")
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        sys.exit(SKIP)
+    try:
+        yield folder, folder / peak
+    finally:
+        folder.rmdir()
+
+
+def half_sent(server: Axisd, count: int) -> None:
+    """Streams that send all of 64 MiB but the last byte, each on its own."""
+    def send() -> None:
+        with contextlib.suppress(OSError):
+            with http2.Call(server.port, TRANSPOSE) as call:
+                call.socket.settimeout(3)
+                call.send([http2.message(64 * MIB)] + [bytes(MIB)] * 63 +
+                          [bytes(MIB - 1)])
+
+    threads = [threading.Thread(target=send) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def honest(server: Axisd, stop: threading.Event, found: list) -> None:
+    """Small calls throughout: answered rightly, or refused with a reason."""
+    request = pb.TransposeRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[256, 256],
+                        data=bytes(65536)), op=pb.Transpose())
+    while not stop.wait(0.02):
+        answer = outcome(server.stub.Transpose, request, timeout=20)
+        found.append(answer.code if isinstance(answer, Refusal) else
+                     "OK" if answer.output.data == bytes(65536) else "WRONG")
+
+
+def main() -> None:
+    check = Checks()
+    with cgroup() as (folder, peak):
+        with Axisd(sys.argv[1], *FLAGS, preexec_fn=lambda: (
+                folder / "cgroup.procs").write_text(str(os.getpid()))) as server:
+            stop, found = threading.Event(), []
+            caller = threading.Thread(target=honest, args=(server, stop, found))
+            caller.start()
+            packed = bomb(512 * MIB)
+            for path in (TRANSPOSE, STREAM):
+                with http2.Call(server.port, path,
+                                grpc_encoding="gzip") as call:
+                    call.send([http2.message(len(packed), compressed=True) +
+                               packed])
+                    call.wait()
+            check("bombs leave it well", is_well(server))
+            half_sent(server, 16)
+            check("messages of which the end never comes leave it well",
+                  is_well(server))
+            check_noise(check, server)
+            check_corrupt_compression(check, server)
+            check_slow_scrapers(check, server)
+            stop.set()
+            caller.join()
+            check("it is well at the end", is_well(server))
+            most = int(peak.read_text())
+            print(f"peak {most / MIB:.0f} MiB of {LIMIT >> 20}; honest calls: "
+                  f"{ {code: found.count(code) for code in set(found)} }")
+            check("no honest call is answered wrongly", "WRONG" not in found)
+            check("most are answered", found.count("OK") > len(found) * 0.8,
+                  len(found))
+            check("the limit was not reached", most < LIMIT, most)
+    check.finish("attacks in 256 MiB")
+
+
+if __name__ == "__main__":
+    main()
