@@ -29,6 +29,9 @@ struct Block {
   int64_t a_step, b_step;
   const int64_t* rows;
   const int64_t* columns;
+  // If not 0, rows[a] == a * row_step and columns[b] == b * column_step:
+  // kernels that do so much for an item that it pays need not look them up.
+  int64_t row_step, column_step;
   bool packed;  // columns[b] == b * num_a * item
   bool stream;  // past the caches
   Loop batch;

@@ -39,13 +39,12 @@ void TransposePackedBy(const Block& block, int rounds) {
   for (int64_t t = 0;; t = std::min(t + kSpans, last)) {
     const uint8_t* src = block.src + t * kSpan;
     uint8_t* dst = block.dst + t * kSpan;
-    const uint8_t* spans[kSpans];
-    for (int64_t i = 0; i < kSpans; ++i) spans[i] = src + i * kSpan;
+    auto piece = [=](int64_t i) { return src + i * kPieceBytes; };
     hn::Vec<decltype(d)> x[kVectors], y[kVectors];
     HWY_UNROLL(8)
     for (size_t i = 0; i < kVectors; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(spans, 1,
-                                       static_cast<int64_t>(i) * kPieceBytes);
+      x[i] =
+          LoadPieces<kBytes, kItem>(piece, static_cast<int64_t>(i), kVectors);
     for (int round = 0; round < rounds; ++round) {
       HWY_UNROLL(4)
       for (size_t i = 0; i < kVectors / 2; ++i) {
