@@ -226,7 +226,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     b_bytes = 256;
   }
   Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
-  if (plan.columns.empty())
+  // What fits a few vectors is best left alone.
+  const bool packed = plan.b.loops[0].dst_stride == plan.a.extent * item &&
+                      plan.b.extent * item >= kPiece &&
+                      FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !packed)
     Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
   Cut(plan.a, item, a_bytes);
   Cut(plan.b, item, b_bytes);

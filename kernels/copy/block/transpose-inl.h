@@ -94,11 +94,13 @@ template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
 HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
                                int64_t a, uint8_t* dst,
                                Prefetcher& prefetcher) {
-  block.row_step != 0 && block.column_step != 0
-      ? TransposeStripAs<kBytes, kItem, kParts, kStream, true>(block, src, a,
-                                                               dst, prefetcher)
-      : TransposeStripAs<kBytes, kItem, kParts, kStream, false>(
-            block, src, a, dst, prefetcher);
+  // More rows have more addresses than there are registers.
+  if constexpr (kParts * kBytes / kItem <= 16)
+    if (block.row_step != 0 && block.column_step != 0)
+      return TransposeStripAs<kBytes, kItem, kParts, kStream, true>(
+          block, src, a, dst, prefetcher);
+  TransposeStripAs<kBytes, kItem, kParts, kStream, false>(block, src, a, dst,
+                                                          prefetcher);
 }
 
 // Whether all columns of `block` start at a line.
@@ -243,6 +245,9 @@ template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kShortBytes = std::min<int64_t>(kVectorBytes, 32);
+  // Wider stores would each cross a line; that pays only where it is shuffles,
+  // not stores, that take the time.
+  constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
   // Worst cases last: two short sides leave nothing to a vector.
   const bool strips = block.num_a > kItems ||
                       (block.num_a == kItems && block.num_b < 2 * kItems);
@@ -257,8 +262,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
       if (a < block.num_a)
-        TransposeStrips<std::min<int64_t>(kVectorBytes, 32), kItem>(
-            block, src, dst, a, prefetcher);
+        TransposeStrips<kStripBytes, kItem>(block, src, dst, a, prefetcher);
     } else if constexpr (kItem < kPieceBytes) {
       TransposeShort<kShortBytes, kItem>(block, src, dst);
     }
