@@ -10,6 +10,7 @@
 #include "kernels/copy/narrow/pack.h"
 #include "kernels/copy/partition.h"
 #include "kernels/copy/tasks.h"
+#include "kernels/copy/tiny.h"
 
 namespace axis {
 namespace {
@@ -172,6 +173,9 @@ class PieceReader {
 }  // namespace
 
 int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
+  if (src.size() == 1 && targets.size() == 1 &&
+      CopyTiny(*targets[0].plan, src[0].data(), targets[0].dst))
+    return 0;
   if (src.size() > 1 && !targets.empty() && ReadsInPlace(src, targets)) {
     PieceReader reader(targets);
     for (std::span<const std::byte> piece : src) reader.Read(piece);
@@ -182,7 +186,8 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   const uint8_t* const end = Bytes(from + whole.bytes().size());
   std::vector<Move> moves;
   for (const Target& target : targets) {
-    if (target.plan->run == 0) continue;
+    if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst))
+      continue;
     if (!IsWholeUnits(*target.plan)) {
       MoveNarrow(*target.plan, Bytes(from), Bytes(target.dst));
     } else if (targets.size() == 1) {

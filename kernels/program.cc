@@ -203,6 +203,58 @@ absl::Status End(std::span<const InputSpec> inputs,
   return absl::OkStatus();
 }
 
+// The program of two passes where blocks of channels do not nest: the first
+// takes every channel of `input` to where it belongs in row-major tensors, the
+// second makes blocks of them. nullopt if that cannot be, or if the channels
+// are too many to be worth a plan each.
+// REQUIRES: `ops` are allowed on what they meet.
+std::optional<Program> CompileByChannel(const InputSpec& input,
+                                        std::span<const Op> ops) {
+  const auto& [shape, bits, layout] = input;
+  Program program;
+  program.buffer_bytes = {*StoredBytes(shape, layout, bits)};
+  if (layout.block <= 1 || program.buffer_bytes[0] >= kFarApart)
+    return std::nullopt;
+  Views views = {FarApart(shape, layout)};
+  for (const Op& op : ops) {
+    Views next;
+    for (const View& view : views) {
+      std::optional<Views> made = Apply(op, view);
+      if (!made) return std::nullopt;
+      next.insert(next.end(), made->begin(), made->end());
+    }
+    views = std::move(next);
+  }
+  int64_t channels = 0;
+  for (const View& view : views) {
+    const View dense = Dense(ShapeOf(view));
+    if (SizeOf(view) == 0 || (channels += ShapeOf(view)[1]) > 1024)
+      return std::nullopt;
+    std::vector<std::pair<View, View>> moves;
+    for (int64_t k = 0; k < ShapeOf(view)[1]; ++k) {
+      std::optional<View> channel = OneChannel(view, k, shape, layout);
+      if (!channel) return std::nullopt;
+      moves.emplace_back(*std::move(channel), *Slice(dense, 1, k, 1));
+    }
+    // Channels that are neighbours in the source are moved together.
+    std::ranges::sort(moves, {}, [](auto& move) { return move.first.offset; });
+    Parts src, dst;
+    for (auto& [from, to] : moves)
+      src.push_back(std::move(from)), dst.push_back(std::move(to));
+    const int64_t bytes = PackedBytes(SizeOf(dense), bits);
+    const int buffer = *Write(0, src, dst, bytes, bits, program);
+    program.outputs.push_back({0, buffer, ShapeOf(dense)});
+  }
+  for (Program::Output& output : program.outputs) {
+    const Parts stored = Stored(output.shape, layout);
+    output.buffer =
+        *Write(output.buffer, *Cut(Dense(output.shape), stored), stored,
+               *StoredBytes(output.shape, layout, bits), bits, program);
+  }
+  Account(1, program);
+  return program;
+}
+
 }  // namespace
 
 absl::StatusOr<Program> CompileProgram(
@@ -218,6 +270,9 @@ absl::StatusOr<Program> CompileProgram(
     tensors = std::move(next);
   }
   AXIS_RETURN_IF_ERROR(End(inputs, std::move(tensors), program));
+  if (inputs.size() == 1 && program.passes.size() > 2)
+    if (std::optional<Program> less = CompileByChannel(inputs[0], ops))
+      if (less->passes.size() < program.passes.size()) return *std::move(less);
   return program;
 }
 

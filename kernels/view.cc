@@ -52,6 +52,28 @@ absl::InlinedVector<View, 2> Stored(std::span<const int64_t> shape,
   return {std::move(whole), std::move(tail)};
 }
 
+View FarApart(std::span<const int64_t> shape, Layout layout) {
+  View view = Stored(shape, layout)[0];
+  view.axes[1] = {{shape[1], kFarApart}};
+  view.offset = 0;
+  return view;
+}
+
+std::optional<View> OneChannel(const View& view, int64_t k,
+                               std::span<const int64_t> shape, Layout layout) {
+  std::optional<View> channel = Slice(view, 1, k, 1);
+  if (!channel) return std::nullopt;
+  for (const Axis& axis : channel->axes)
+    for (const Mode& mode : axis)
+      if (mode.extent > 1 && mode.stride >= kFarApart) return std::nullopt;
+  const int64_t c = channel->offset / kFarApart;
+  const int64_t whole = c / layout.block * layout.block;
+  int64_t positions = 1;
+  for (size_t i = 2; i < shape.size(); ++i) positions *= shape[i];
+  channel->offset = channel->offset % kFarApart + whole * positions + c - whole;
+  return channel;
+}
+
 Shape ShapeOf(const View& view) {
   Shape shape;
   shape.reserve(view.axes.size());

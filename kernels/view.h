@@ -67,6 +67,20 @@ inline constexpr Layout kChannelsLast{0};
 absl::InlinedVector<View, 2> Stored(std::span<const int64_t> shape,
                                     Layout layout);
 
+// Channels that lie in blocks are in no even distance from one another. A view
+// of kFarApart, whose channels are, can be taken through any ops; OneChannel()
+// then finds out where each lies.
+//
+// The view of a tensor of `shape` stored with `layout`, channels kFarApart.
+// REQUIRES: rank >= 2; offsets in the buffer are less than kFarApart.
+inline constexpr int64_t kFarApart = int64_t{1} << 40;
+View FarApart(std::span<const int64_t> shape, Layout layout);
+
+// Index `k` of axis 1 of `view`, which was made of FarApart(shape, layout), as
+// a view of the buffer itself; nullopt if that is not one channel.
+std::optional<View> OneChannel(const View& view, int64_t k,
+                               std::span<const int64_t> shape, Layout layout);
+
 // The extents of the axes, outermost first.
 Shape ShapeOf(const View& view);
 

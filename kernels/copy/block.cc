@@ -30,8 +30,15 @@ void Shuffle(const Block& block, const uint8_t* shuffle) {
   const hn::FixedTag<uint8_t, 16> d;
   const auto places = hn::LoadU(d, shuffle);
   // A vector spills over into the next run, which is written later.
-  for (; left >= 16; left -= item, src += item, dst += item)
+  auto shuffle_run = [&] HWY_ATTR {
     hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, src), places), d, dst);
+    left -= item, src += item, dst += item;
+  };
+  while (left >= 3 * item + 16) {
+    HWY_UNROLL(4)
+    for (int i = 0; i < 4; ++i) shuffle_run();
+  }
+  while (left >= 16) shuffle_run();
 #endif
   for (; left > 0; left -= item, src += item, dst += item)
     for (int64_t i = 0; i < item; ++i) dst[i] = src[shuffle[i]];
@@ -88,6 +95,7 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
   staged.dst = scratch;
   staged.columns = columns;
+  staged.column_step = pitch;
   staged.batch.dst_stride = block.num_b * pitch;
   assert(block.batch.extent * staged.batch.dst_stride <= kStageBytes);
   Prefetcher nothing;

@@ -29,10 +29,21 @@ struct Block {
   int64_t a_step, b_step;
   const int64_t* rows;
   const int64_t* columns;
+  // If not 0, rows[a] == a * row_step and columns[b] == b * column_step:
+  // kernels that do so much for an item that it pays need not look them up.
+  int64_t row_step, column_step;
   bool packed;  // columns[b] == b * num_a * item
   bool stream;  // past the caches
   Loop batch;
 };
+
+// Whether `num_a` x `num_b` items that are packed in the destination go through
+// a few vectors as a whole.
+constexpr bool FitsVectors(int64_t num_a, int64_t num_b, int64_t item) {
+  const int64_t span = num_a * num_b * item;
+  return item < 16 && (num_a & (num_a - 1)) == 0 &&
+         (num_b & (num_b - 1)) == 0 && 32 <= span && span <= 128;
+}
 
 // Carries out `plan`. Reads only from [src, src_end), and writes only what the
 // plan says; what it streams is visible to other threads when it returns.

@@ -14,6 +14,9 @@ constexpr int64_t kPiece = 16;
 
 constexpr int64_t kPage = 4096;
 
+// Runs this long are as well read in any order.
+constexpr int64_t kLongItem = 512;
+
 // Short repetitions are moved together until they make half of a first cache.
 constexpr int64_t kRepeatBytes = 16 << 10;
 
@@ -135,7 +138,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
   std::optional<size_t> b;
   if (!plan.columns.empty()) {
     b = loops.size() - 1;
-  } else if (plan.item < kPage) {
+  } else if (plan.item < kLongItem) {
     b = Find(loops, &Loop::src_stride, plan.item);
   }
   if (b) {
@@ -149,16 +152,18 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
   }
   const bool tiles = b && plan.a.step == plan.item;
   plan.stream = tiles ? stream_tiles : stream_rows;
-  if (plan.stream && plan.item < 512) {
+  if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
     plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
                  AreLines(plan, loops);
-    plan.stage = plan.a.step == plan.item && plan.a.extent * plan.item >= 512;
+    plan.stage =
+        plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
     plan.stream = plan.stage || plan.lines;
   }
   if (plan.stream && tiles) plan.lead = kMaxOffsets;
   Cut(plan.a, plan.item, !tiles ? 64 << 10 : plan.stream ? 2048 : 4096);
-  Cut(plan.b, plan.item, plan.stream ? 512 : 2048);
+  Cut(plan.b, plan.item,
+      plan.stream ? 512 : std::max<int64_t>(2048, kRepeatBytes / plan.a.block));
   plan.outer = loops;
 }
 
@@ -221,7 +226,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     b_bytes = 256;
   }
   Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
-  if (plan.columns.empty())
+  // What fits a few vectors is best left alone.
+  const bool packed = plan.b.loops[0].dst_stride == plan.a.extent * item &&
+                      plan.b.extent * item >= kPiece &&
+                      FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !packed)
     Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
   Cut(plan.a, item, a_bytes);
   Cut(plan.b, item, b_bytes);

@@ -1,7 +1,6 @@
 #include "kernels/copy/partition.h"
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -76,48 +75,8 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
-// So few items are moved before a plan for them would be made.
-constexpr int64_t kTinyItems = 64;
-
-template <class T>
-void MoveTiny(std::span<const Loop> loops, const uint8_t* src, uint8_t* dst) {
-  if (loops.empty()) {
-    std::memcpy(dst, src, sizeof(T));
-    return;
-  }
-  const Loop loop = loops[0];
-  if (loops.size() == 1) {
-    for (int64_t i = 0; i < loop.extent; ++i)
-      std::memcpy(dst + i * loop.dst_stride, src + i * loop.src_stride,
-                  sizeof(T));
-    return;
-  }
-  for (int64_t i = 0; i < loop.extent; ++i)
-    MoveTiny<T>(loops.subspan(1), src + i * loop.src_stride,
-                dst + i * loop.dst_stride);
-}
-
-// Moves item by item; false if the items are of no usual size.
-bool MoveTiny(const Move& move) {
-  switch (move.copy.item) {
-    case 1:
-      return MoveTiny<uint8_t>(move.copy.loops, move.src, move.dst), true;
-    case 2:
-      return MoveTiny<uint16_t>(move.copy.loops, move.src, move.dst), true;
-    case 4:
-      return MoveTiny<uint32_t>(move.copy.loops, move.src, move.dst), true;
-    case 8:
-      return MoveTiny<uint64_t>(move.copy.loops, move.src, move.dst), true;
-    default:
-      return false;
-  }
-}
-
 void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const int64_t bytes = BytesOf(move);
-  if (bytes <= kTinyItems * move.copy.item && move.columns.empty() &&
-      MoveTiny(move))
-    return;
   const int64_t workers = WorkersFor(bytes);
   if (workers == 1)
     return MoveBlocks(
@@ -171,13 +130,17 @@ std::optional<size_t> FindLike(const Move& move, const Loop& like) {
   return std::nullopt;
 }
 
-// The widest loop over the source that all of `moves` have in common.
+// The widest loop over the source that all of `moves` have in common, and that
+// goes beyond a line of their destinations: one that makes lines up is best
+// left whole.
 std::optional<Loop> FindShared(std::span<const Move> moves) {
   std::optional<Loop> shared;
   for (const Loop& loop : moves[0].copy.loops)
     if ((!shared || loop.src_stride > shared->src_stride) &&
         std::all_of(moves.begin(), moves.end(), [&](const Move& move) {
-          return FindLike(move, loop).has_value();
+          const std::optional<size_t> like = FindLike(move, loop);
+          return like &&
+                 loop.extent * move.copy.loops[*like].dst_stride >= kLineBytes;
         }))
       shared = loop;
   return shared;

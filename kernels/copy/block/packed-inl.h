@@ -1,4 +1,4 @@
-// Transposing small blocks that lie packed on both sides, per SIMD target.
+// Transposing small blocks that are packed in the destination, per SIMD target.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -33,19 +33,29 @@ bool TransposePacked(const Block&) {
 template <int64_t kBytes, int64_t kItem, size_t kVectors>
 void TransposePackedBy(const Block& block, int rounds) {
   const VectorOf<kBytes, kItem> d;
-  constexpr int64_t kSpan = kVectors * kPieceBytes;
   constexpr int64_t kSpans = kBytes / kPieceBytes;
-  const int64_t last = block.batch.extent - kSpans;
+  const Loop batch = block.batch;
+  // Where the pieces of one repetition lie: within rows, or rows that are
+  // shorter follow one another.
+  const int64_t row_bytes = block.num_b * kItem;
+  int64_t places[kVectors];
+  for (int64_t i = 0; i < int64_t{kVectors}; ++i) {
+    const int64_t at = i * kPieceBytes;
+    places[i] = block.rows[at / row_bytes] + at % row_bytes;
+  }
+  const int64_t last = batch.extent - kSpans;
   for (int64_t t = 0;; t = std::min(t + kSpans, last)) {
-    const uint8_t* src = block.src + t * kSpan;
-    uint8_t* dst = block.dst + t * kSpan;
-    const uint8_t* spans[kSpans];
-    for (int64_t i = 0; i < kSpans; ++i) spans[i] = src + i * kSpan;
+    const uint8_t* src = block.src + t * batch.src_stride;
+    uint8_t* dst = block.dst + t * batch.dst_stride;
+    auto piece = [&](int64_t i) HWY_ATTR {
+      constexpr int64_t kPieces = kVectors;
+      return src + i / kPieces * batch.src_stride + places[i % kPieces];
+    };
     hn::Vec<decltype(d)> x[kVectors], y[kVectors];
     HWY_UNROLL(8)
     for (size_t i = 0; i < kVectors; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(spans, 1,
-                                       static_cast<int64_t>(i) * kPieceBytes);
+      x[i] =
+          LoadPieces<kBytes, kItem>(piece, static_cast<int64_t>(i), kVectors);
     for (int round = 0; round < rounds; ++round) {
       HWY_UNROLL(4)
       for (size_t i = 0; i < kVectors / 2; ++i) {
@@ -63,26 +73,25 @@ void TransposePackedBy(const Block& block, int rounds) {
       } else {
         const hn::Half<decltype(d)> half;
         StoreAt(hn::LowerHalf(half, x[i]), half, to);
-        StoreAt(hn::UpperHalf(half, x[i]), half, to + kSpan);
+        StoreAt(hn::UpperHalf(half, x[i]), half, to + batch.dst_stride);
       }
     }
     if (t == last) return;
   }
 }
 
-// Transposes the repetitions of `block` if they are packed on both sides, and
-// a few vectors long; else returns false.
+// Transposes the repetitions of `block` if they are powers of two, a few
+// vectors long, and packed in the destination; else returns false.
 template <int64_t kItem>
 bool TransposePacked(const Block& block) {
   constexpr int64_t kBytes = std::min<int64_t>(kVectorBytes, 32);
   const int64_t span = block.num_a * block.num_b * kItem;
-  if (!block.packed || block.batch.src_stride != span ||
-      block.batch.dst_stride != span || block.batch.extent < kBytes / 16 ||
-      !std::has_single_bit(static_cast<uint64_t>(block.num_a)) ||
-      !std::has_single_bit(static_cast<uint64_t>(block.num_b)))
+  if (!block.packed || block.batch.extent < kBytes / kPieceBytes ||
+      !FitsVectors(block.num_a, block.num_b, kItem))
     return false;
-  for (int64_t a = 0; a < block.num_a; ++a)
-    if (block.rows[a] != a * block.num_b * kItem) return false;
+  if (block.num_b * kItem < kPieceBytes)
+    for (int64_t a = 0; a < block.num_a; ++a)
+      if (block.rows[a] != a * block.num_b * kItem) return false;
   const int rounds = std::countr_zero(static_cast<uint64_t>(block.num_a));
   switch (span / kPieceBytes) {
     case 2:

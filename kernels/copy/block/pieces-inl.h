@@ -43,18 +43,16 @@ HWY_INLINE void StoreAt(hn::Vec<D> x, D d, uint8_t* to) {
   }
 }
 
-// Loads a piece into each block of a vector: from row[0], row[gap], ...
-template <int64_t kBytes, int64_t kItem>
-HWY_INLINE auto LoadPieces(const uint8_t* const* HWY_RESTRICT row, int64_t gap,
-                           int64_t offset) {
+// Loads a piece into each block of a vector: from row(i), row(i + gap), ...
+template <int64_t kBytes, int64_t kItem, class Row>
+HWY_INLINE auto LoadPieces(Row row, int64_t i, int64_t gap) {
   const VectorOf<kBytes, kItem> d;
   if constexpr (kBytes == kPieceBytes) {
-    return LoadAt(d, row[0] + offset);
+    return LoadAt(d, row(i));
   } else {
     return hn::Combine(
-        d,
-        LoadPieces<kBytes / 2, kItem>(row + gap * (kBytes / 32), gap, offset),
-        LoadPieces<kBytes / 2, kItem>(row, gap, offset));
+        d, LoadPieces<kBytes / 2, kItem>(row, i + gap * (kBytes / 32), gap),
+        LoadPieces<kBytes / 2, kItem>(row, i, gap));
   }
 }
 

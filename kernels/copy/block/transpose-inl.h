@@ -34,16 +34,24 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
 // the parts fill them, lines are written whole: if no cache holds them yet,
 // that takes half the time, and only so can they be streamed.
 // REQUIRES: num_b >= kPieceItems.
-template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
-HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
-                               const int64_t* rows, uint8_t* dst,
-                               Prefetcher& prefetcher) {
+template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
+          bool kStrided>
+HWY_INLINE void TransposeStripAs(const Block& block, const uint8_t* src,
+                                 int64_t a, uint8_t* dst,
+                                 Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kRows = kBytes / kItem;
   const VectorOf<kBytes, kItem> d;
   using V = hn::Vec<decltype(d)>;
-  const uint8_t* row[kParts * kRows];
-  for (int64_t i = 0; i < kParts * kRows; ++i) row[i] = src + rows[i];
+  const int64_t row_step = block.row_step, column_step = block.column_step;
+  const uint8_t* rows[kParts * kRows];
+  if constexpr (kStrided) {
+    src += a * row_step;
+  } else {
+    for (int64_t i = 0; i < kParts * kRows; ++i)
+      rows[i] = src + block.rows[a + i];
+  }
+  dst += a * kItem;
   const int64_t* const columns = block.columns;
   const bool prefetch = prefetcher.has_block();
   int64_t lines = 0;  // to prefetch with each step
@@ -54,26 +62,45 @@ HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
   }
   const int64_t last = block.num_b - kItems;
   for (int64_t b = 0;; b = std::min(b + kItems, last)) {
+    const uint8_t* const from = src + b * kItem;
+    uint8_t* const first = dst + b * column_step;
+    auto row = [=, &rows](int64_t i) HWY_ATTR {
+      return kStrided ? from + i * row_step : rows[i] + b * kItem;
+    };
     V x[kItems], y[kItems];
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, b * kItem);
+      x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
     TransposeBlocks(d, x);
     if constexpr (kParts == 2) {
       HWY_UNROLL(16)
       for (int64_t i = 0; i < kItems; ++i)
-        y[i] = LoadPieces<kBytes, kItem>(row + kRows + i, kItems, b * kItem);
+        y[i] = LoadPieces<kBytes, kItem>(row, kRows + i, kItems);
       TransposeBlocks(d, y);
     }
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i) {
-      uint8_t* const to = dst + columns[b + i];
+      uint8_t* const to =
+          kStrided ? first + i * column_step : dst + columns[b + i];
       StoreAt<kStream>(x[i], d, to);
       if constexpr (kParts == 2) StoreAt<kStream>(y[i], d, to + kBytes);
     }
     if (prefetch) prefetcher.Prefetch(lines);
     if (b == last) return;
   }
+}
+
+template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
+HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
+                               int64_t a, uint8_t* dst,
+                               Prefetcher& prefetcher) {
+  // More rows have more addresses than there are registers.
+  if constexpr (kParts * kBytes / kItem <= 16)
+    if (block.row_step != 0 && block.column_step != 0)
+      return TransposeStripAs<kBytes, kItem, kParts, kStream, true>(
+          block, src, a, dst, prefetcher);
+  TransposeStripAs<kBytes, kItem, kParts, kStream, false>(block, src, a, dst,
+                                                          prefetcher);
 }
 
 // Whether all columns of `block` start at a line.
@@ -89,27 +116,29 @@ inline bool AreLines(const Block& block) {
 // Side B is narrower than a piece: the loads take in what follows each row.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
-                                     const int64_t* rows, uint8_t* dst) {
+                                     int64_t a, uint8_t* dst) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kRows = kBytes / kItem;
   const VectorOf<kBytes, kItem> d;
-  const uint8_t* row[kRows];
+  const uint8_t* rows[kRows];
   bool inside = true;
   for (int64_t i = 0; i < kRows; ++i) {
-    row[i] = src + rows[i];
-    inside &= block.src_end - row[i] >= kPieceBytes;
+    rows[i] = src + block.rows[a + i];
+    inside &= block.src_end - rows[i] >= kPieceBytes;
   }
+  dst += a * kItem;
   if (!inside) {
     for (int64_t b = 0; b < block.num_b; ++b)
       for (int64_t i = 0; i < kRows; ++i)
         CopyFixed<kItem>(dst + block.columns[b] + i * kItem,
-                         row[i] + b * kItem);
+                         rows[i] + b * kItem);
     return;
   }
   hn::Vec<decltype(d)> x[kItems];
   HWY_UNROLL(16)
   for (int64_t i = 0; i < kItems; ++i)
-    x[i] = LoadPieces<kBytes, kItem>(row + i, kItems, 0);
+    x[i] = LoadPieces<kBytes, kItem>(
+        [&](int64_t r) HWY_ATTR { return rows[r]; }, i, kItems);
   TransposeBlocks(d, x);
   HWY_UNROLL(16)
   for (int64_t i = 0; i < kItems; ++i)
@@ -125,12 +154,10 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
   constexpr int64_t kRows = kBytes / kItem;
   const bool narrow = block.num_b < kPieceBytes / kItem;
   auto strip = [&](int64_t at) HWY_ATTR {
-    uint8_t* to = dst + at * kItem;
     if (narrow) {
-      TransposeNarrowStrip<kBytes, kItem>(block, src, block.rows + at, to);
+      TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
     } else {
-      TransposeStrip<kBytes, kItem, 1, false>(block, src, block.rows + at, to,
-                                              prefetcher);
+      TransposeStrip<kBytes, kItem, 1, false>(block, src, at, dst, prefetcher);
     }
   };
   for (; a + kRows <= block.num_a; a += kRows) strip(a);
@@ -152,12 +179,10 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
   if constexpr (kParts > 2) return 0;
   int64_t a = 0;
   for (; a + kRows <= block.num_a; a += kRows) {
-    const int64_t* rows = block.rows + a;
-    uint8_t* to = dst + a * kItem;
     block.stream ? TransposeStrip<kVectorBytes, kItem, kParts, true>(
-                       block, src, rows, to, prefetcher)
+                       block, src, a, dst, prefetcher)
                  : TransposeStrip<kVectorBytes, kItem, kParts, false>(
-                       block, src, rows, to, prefetcher);
+                       block, src, a, dst, prefetcher);
   }
   return a;
 }
@@ -220,6 +245,9 @@ template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kShortBytes = std::min<int64_t>(kVectorBytes, 32);
+  // Wider stores would each cross a line; that pays only where it is shuffles,
+  // not stores, that take the time.
+  constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
   // Worst cases last: two short sides leave nothing to a vector.
   const bool strips = block.num_a > kItems ||
                       (block.num_a == kItems && block.num_b < 2 * kItems);
@@ -234,7 +262,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
       if (a < block.num_a)
-        TransposeStrips<kVectorBytes, kItem>(block, src, dst, a, prefetcher);
+        TransposeStrips<kStripBytes, kItem>(block, src, dst, a, prefetcher);
     } else if constexpr (kItem < kPieceBytes) {
       TransposeShort<kShortBytes, kItem>(block, src, dst);
     }

@@ -61,6 +61,10 @@ class BlockWalk {
     } else {
       block.columns += b.begin;
     }
+    block.row_step = plan_.a.num_loops == 1 ? plan_.a.loops[0].src_stride : 0;
+    block.column_step = plan_.b.num_loops == 1 && plan_.columns.empty()
+                            ? plan_.b.loops[0].dst_stride
+                            : 0;
     block.packed = IsPacked(a.size);
     block.stream = plan_.stream;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};

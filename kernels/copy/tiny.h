@@ -1,0 +1,55 @@
+// Tiny copies: so few items that they are moved before a plan for blocks of
+// them would be made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "kernels/plan.h"
+
+namespace axis {
+
+inline constexpr int64_t kTinyItems = 64;
+
+// Copies a T for every index of `loops`, whose strides count bits.
+template <class T>
+void CopyItems(std::span<const Loop> loops, const std::byte* src,
+               std::byte* dst) {
+  const int64_t extent = loops[0].extent;
+  const int64_t src_step = loops[0].src_stride / 8;
+  const int64_t dst_step = loops[0].dst_stride / 8;
+  if (loops.size() > 1) {
+    for (int64_t i = 0; i < extent; ++i)
+      CopyItems<T>(loops.subspan(1), src + i * src_step, dst + i * dst_step);
+    return;
+  }
+  for (int64_t i = 0; i < extent; ++i)
+    std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T));
+}
+
+// Carries out `plan` if it is tiny, its items of a usual size; else returns
+// false.
+inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst) {
+  if (plan.item_bits % 8 != 0 || plan.loops.empty()) return false;
+  int64_t items = 1;
+  for (const Loop& loop : plan.loops)
+    if ((items *= loop.extent) > kTinyItems) return false;
+  src += plan.src_offset / 8;
+  dst += plan.dst_offset / 8;
+  switch (plan.run) {
+    case 8:
+      return CopyItems<uint8_t>(plan.loops, src, dst), true;
+    case 16:
+      return CopyItems<uint16_t>(plan.loops, src, dst), true;
+    case 32:
+      return CopyItems<uint32_t>(plan.loops, src, dst), true;
+    case 64:
+      return CopyItems<uint64_t>(plan.loops, src, dst), true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace axis
