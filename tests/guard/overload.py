@@ -123,6 +123,7 @@ class Lines:
         self.server, self.at = server, 0
 
     def take(self) -> list:
+        time.sleep(0.2)  # lines are written behind our back
         text = self.server.output()
         end = text.rfind("\n") + 1
         new, self.at = text[self.at:end], end
