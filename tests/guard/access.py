@@ -132,6 +132,7 @@ def check_tokens(check: Checks, axisd: str, folder: pathlib.Path) -> None:
         # 2 x 3 denied, 3 x 6 and 4 unknown, 1 denied.
         check("every refusal is counted", refused == by_code == 29,
               (refused, by_code))
+        time.sleep(0.2)  # lines are written behind our back
         said = server.output()
         check("refusals are logged", said.count("warning refused") >= 1, said)
         check("in a line a second at most",
@@ -221,6 +222,7 @@ def check_certificates(check: Checks, axisd: str,
                 got = calls(link, token)
             got.pop(MEMORY), want.pop(MEMORY)  # it is off here
             check(f"certificate of {who}, token '{token}'", got == want, got)
+        time.sleep(0.2)
         check("the log names the client", 'client="ingest"' in server.output())
 
 

@@ -102,6 +102,14 @@ TEST(AdmissionTest, TheOnlyCallOfAClientIsNotTooMuch) {
   EXPECT_TRUE(lease.Take(450).ok());
 }
 
+TEST(AdmissionTest, WithMoreClientsThanCallsEachMayStillHaveOne) {
+  Admission admission(1000, 3);
+  Calls calls(admission);
+  for (const char* client : {"a", "b", "c", "d"}) admission.Find(client);
+  for (const char* client : {"a", "b", "c"})
+    EXPECT_TRUE(calls.Add(client, 1).ok()) << client;
+}
+
 TEST(AdmissionTest, RefusalsForLoadSayWhenToComeAgain) {
   Admission admission(1000, 1);
   Calls calls(admission);

@@ -124,7 +124,7 @@ SERVER = [
      "    admission_.held_ -= bytes;\n    refused_",
      "    refused_", ["service_test", "stream_test"]),
     # Shares, and who may come in.
-    ("server/process/admission.cc", "own > held_ && ", "", ["guard_test"]),
+    ("server/process/admission.cc", "own > held_ &&\n", "\n", ["guard_test"]),
     ("server/process/admission.cc", "own > 0 && ", "", ["guard_test"]),
     ("server/process/admission.cc", "client_->bytes -= held_;", "",
      ["guard_test"]),
