@@ -9,8 +9,7 @@
 namespace axis {
 namespace {
 
-// Plans count bits, in 63 of them.
-constexpr int64_t kMaxBytes = int64_t{1} << 60;
+constexpr int64_t kMaxBytes = int64_t{1} << 60;  // of 2^63 bits
 
 absl::Status TooLarge() {
   return absl::ResourceExhaustedError(
@@ -203,10 +202,9 @@ absl::Status End(std::span<const InputSpec> inputs,
   return absl::OkStatus();
 }
 
-// The program of two passes where blocks of channels do not nest: the first
-// takes every channel of `input` to where it belongs in row-major tensors, the
-// second makes blocks of them. nullopt if that cannot be, or if the channels
-// are too many to be worth a plan each.
+// Where blocks of channels do not nest: a program whose first pass takes every
+// channel of `input` to its place in row-major tensors, of which the others
+// make blocks. nullopt if that cannot be, or if channels are too many.
 // REQUIRES: `ops` are allowed on what they meet.
 std::optional<Program> CompileByChannel(const InputSpec& input,
                                         std::span<const Op> ops) {
@@ -232,24 +230,23 @@ std::optional<Program> CompileByChannel(const InputSpec& input,
       return std::nullopt;
     std::vector<std::pair<View, View>> moves;
     for (int64_t k = 0; k < ShapeOf(view)[1]; ++k) {
-      std::optional<View> channel = OneChannel(view, k, shape, layout);
+      const auto channel = OneChannel(view, k, shape, layout);
       if (!channel) return std::nullopt;
-      moves.emplace_back(*std::move(channel), *Slice(dense, 1, k, 1));
+      moves.emplace_back(*channel, *Slice(dense, 1, k, 1));
     }
     // Channels that are neighbours in the source are moved together.
     std::ranges::sort(moves, {}, [](auto& move) { return move.first.offset; });
     Parts src, dst;
-    for (auto& [from, to] : moves)
-      src.push_back(std::move(from)), dst.push_back(std::move(to));
+    for (auto& [from, to] : moves) src.push_back(from), dst.push_back(to);
     const int64_t bytes = PackedBytes(SizeOf(dense), bits);
     const int buffer = *Write(0, src, dst, bytes, bits, program);
     program.outputs.push_back({0, buffer, ShapeOf(dense)});
   }
   for (Program::Output& output : program.outputs) {
-    const Parts stored = Stored(output.shape, layout);
-    output.buffer =
-        *Write(output.buffer, *Cut(Dense(output.shape), stored), stored,
-               *StoredBytes(output.shape, layout, bits), bits, program);
+    const Parts dst = Stored(output.shape, layout);
+    const Parts src = *Cut(Dense(output.shape), dst);
+    const int64_t bytes = *StoredBytes(output.shape, layout, bits);
+    output.buffer = *Write(output.buffer, src, dst, bytes, bits, program);
   }
   Account(1, program);
   return program;
@@ -270,9 +267,8 @@ absl::StatusOr<Program> CompileProgram(
     tensors = std::move(next);
   }
   AXIS_RETURN_IF_ERROR(End(inputs, std::move(tensors), program));
-  if (inputs.size() == 1 && program.passes.size() > 2)
-    if (std::optional<Program> less = CompileByChannel(inputs[0], ops))
-      if (less->passes.size() < program.passes.size()) return *std::move(less);
+  if (inputs.size() == 1 && program.passes.size() > 1 + program.outputs.size())
+    if (auto less = CompileByChannel(inputs[0], ops)) return *std::move(less);
   return program;
 }
 

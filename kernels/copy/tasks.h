@@ -42,14 +42,14 @@ void ForEachTask(int64_t bytes, Index count, const F& f) {
     for (Index i = 0; i < count; ++i) f(i);
     return;
   }
+  const auto task = [&](Index i) {
+    AXIS_TSAN(__tsan_acquire(&tsan_handed_over));
+    f(i);
+    AXIS_TSAN(__tsan_release(&tsan_done));
+  };
   AXIS_TSAN(__tsan_release(&tsan_handed_over));
-  tbb::this_task_arena::isolate([&] {
-    tbb::parallel_for(Index{0}, count, [&](Index i) {
-      AXIS_TSAN(__tsan_acquire(&tsan_handed_over));
-      f(i);
-      AXIS_TSAN(__tsan_release(&tsan_done));
-    });
-  });
+  tbb::this_task_arena::isolate(
+      [&] { tbb::parallel_for(Index{0}, count, task); });
   AXIS_TSAN(__tsan_acquire(&tsan_done));
 }
 

@@ -273,6 +273,13 @@ TEST(Program, AChainOnChannelsLastOrOnFullBlocksIsOneCopy) {
   }
 }
 
+TEST(Program, BlocksThatDoNotNestTakeTwoPasses) {
+  for (const int64_t block : {4, 8, 16})
+    EXPECT_EQ(Compile({2, 30, 7, 7}, {Shuffle{1, 5}}, {block})->passes.size(),
+              2u)
+        << block;
+}
+
 TEST(Program, AnOutputInBlocksIsPaddedAndCountsItsPadding) {
   const Program program =
       *Compile({1, 16, 3, 5}, {Transpose{{0, 2, 1, 3}}}, {16});
