@@ -128,10 +128,25 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   }
 }
 
+// Brings the rows of a block together in scratch.
+void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
+  const int64_t run = block.num_b * block.item;
+  const int64_t pitch = RoundUpToLine(run) + kLineBytes;
+  assert(block.batch.extent == 1 && block.num_a * pitch <= kFetchBytes);
+  for (int64_t a = 0; a < block.num_a; ++a) {
+    CopyRun(scratch + a * pitch, block.src + block.rows[a], run);
+    rows[a] = a * pitch;
+  }
+  block.src = scratch;
+  block.src_end = scratch + block.num_a * pitch;
+  block.rows = rows;
+  block.row_step = pitch;
+}
+
 void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {
   int64_t rows[kMaxOffsets], columns[kMaxOffsets];
-  int64_t staged_columns[kMaxOffsets];
+  int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
   BlockWalk walk(plan, src, src_end, dst, rows, columns);
   // Narrow vectors would leave lines half written.
   const bool direct =
@@ -144,6 +159,7 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
     Prefetcher prefetcher;
     if (plan.lead > 0)
       prefetcher = Prefetcher(block, more ? &next : nullptr, plan.lead);
+    if (plan.fetch) Fetch(block, StageScratch() + kStageBytes, fetched_rows);
     if (stage) {
       MoveStaged(plan, block, StageScratch(), staged_columns, prefetcher);
     } else {

@@ -184,6 +184,13 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
     return false;
   }
   plan.stage = plan.stream = stream;
+  // Rows that are no longer than lines are best read one line after the other.
+  if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
+    std::stable_sort(loops.begin(), loops.end(),
+                     [](const Loop& x, const Loop& y) {
+                       return std::min(x.src_stride, x.dst_stride) >
+                              std::min(y.src_stride, y.dst_stride);
+                     });
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;
@@ -225,6 +232,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     plan.stage = true;
     b_bytes = 256;
   }
+  plan.fetch = item == 1 && src_conflicts && total_bytes >= machine.l2;
+  if (plan.fetch) a_bytes = b_bytes = 512;
   Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
   // What fits a few vectors is best left alone.
   const bool packed = plan.b.loops[0].dst_stride == plan.a.extent * item &&
@@ -242,7 +251,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
   });
   plan.lines = plan.lines && AreLines(plan, loops);
-  Repeat(plan, loops, kRepeatBytes);
+  Repeat(plan, loops, plan.fetch ? 1 : kRepeatBytes);
   plan.outer = loops;
 }
 

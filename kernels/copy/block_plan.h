@@ -43,6 +43,8 @@ struct BlockPlan {
   Kernel kernel = Kernel::kRows;
   // Writes to the destination past the caches.
   bool stream = false;
+  // Reads a block to scratch first: its rows would evict each other.
+  bool fetch = false;
   // Writes a block to scratch first, then to the destination in long runs.
   bool stage = false;
   // Need not do so if the destination starts at a line: then so do all the

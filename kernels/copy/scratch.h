@@ -9,6 +9,7 @@
 namespace axis {
 
 inline constexpr int64_t kStageBytes = 640 << 10;
+inline constexpr int64_t kFetchBytes = 320 << 10;
 inline constexpr int64_t kUnpackedBytes = 384 << 10;
 
 // Memory aligned to pages.
@@ -27,10 +28,10 @@ class Scratch {
   std::unique_ptr<uint8_t, Free> bytes_;
 };
 
-// kStageBytes of the calling thread. Like the memory below allocated on first
+// kStageBytes and kFetchBytes of the calling thread. Like the memory below allocated on first
 // use and kept as long as the thread: fresh pages cost more than the copies.
 inline uint8_t* StageScratch() {
-  thread_local const Scratch scratch(kStageBytes);
+  thread_local const Scratch scratch(kStageBytes + kFetchBytes);
   return scratch.get();
 }
 
