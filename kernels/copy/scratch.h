@@ -28,8 +28,9 @@ class Scratch {
   std::unique_ptr<uint8_t, Free> bytes_;
 };
 
-// kStageBytes and kFetchBytes of the calling thread. Like the memory below allocated on first
-// use and kept as long as the thread: fresh pages cost more than the copies.
+// kStageBytes and kFetchBytes of the calling thread. Like the memory below
+// allocated on first use and kept as long as the thread: fresh pages cost more
+// than the copies.
 inline uint8_t* StageScratch() {
   thread_local const Scratch scratch(kStageBytes + kFetchBytes);
   return scratch.get();

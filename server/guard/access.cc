@@ -1,6 +1,5 @@
 #include "server/guard/access.h"
 
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 #include <grpc/grpc_security_constants.h>
 #include <openssl/crypto.h>
@@ -17,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "kernels/status.h"
+#include "proto/first_error.h"
 #include "server/models/file.h"
 
 namespace axis {
@@ -33,18 +33,6 @@ Hash HashOf(const std::string& token) {
          hash.data());
   return hash;
 }
-
-// Where the parser first complains. Not what it says: that may quote the file.
-class FirstLine final : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int, const std::string&) override {
-    if (line_ == 0) line_ = line + 1;
-  }
-  int line() const { return line_; }
-
- private:
-  int line_ = 0;
-};
 
 absl::Status Wrong(absl::string_view field, absl::string_view why) {
   return absl::InvalidArgumentError(
@@ -128,10 +116,11 @@ absl::StatusOr<bool> Access::Reload() {
   if (seen_ == *text) return false;
   seen_ = *text;
   pb::AccessRules parsed;
-  FirstLine error;
+  FirstError error;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (!parser.ParseFromString(*text, &parsed))
+    // Not what the parser says: that may quote the file.
     return Wrong(absl::StrCat("line ", error.line()),
                  "must be part of an axis.v1.AccessRules in text format");
   if (parsed.rules_size() == 0 || parsed.rules_size() > kMaxRules)

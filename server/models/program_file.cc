@@ -1,6 +1,5 @@
 #include "server/models/program_file.h"
 
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/text_format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "kernels/status.h"
+#include "proto/first_error.h"
 #include "server/call/codec.h"
 #include "server/elements/strings.h"
 #include "server/models/file.h"
@@ -19,20 +19,6 @@ constexpr int64_t kMaxFileBytes = 1 << 20;
 // An op lies three messages deep.
 constexpr int kMaxDepth = 8;
 
-// Keeps the first complaint of the parser.
-class FirstError final : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& why) override {
-    if (text_.empty())
-      text_ =
-          absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", why);
-  }
-  const std::string& text() const { return text_; }
-
- private:
-  std::string text_;
-};
-
 absl::StatusOr<pb::Program> Parse(const std::string& text) {
   pb::Program program;
   FirstError error;
@@ -41,7 +27,8 @@ absl::StatusOr<pb::Program> Parse(const std::string& text) {
   parser.SetRecursionLimit(kMaxDepth);
   if (parser.ParseFromString(text, &program)) return program;
   return absl::InvalidArgumentError(
-      absl::StrCat("not an axis.v1.Program: ", error.text()));
+      absl::StrCat("not an axis.v1.Program: line ", error.line(), ", column ",
+                   error.column(), ": ", error.what()));
 }
 
 absl::StatusOr<ModelTensor> ToTensor(const pb::ProgramInput& input) {

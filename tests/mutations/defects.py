@@ -115,8 +115,12 @@ SERVER = [
     ("server/wire/payload.cc", "    begin = 0;\n", "", ["payload_test"]),
     # Compression.
     ("server/wire/inflate.cc",
-     "if (z.avail_in > 0 || next != packed.count) return Corrupt();", "",
+     "if (z.total_in != message.Length()) return Corrupt();", "",
      ["service_test", "guard/attacks.py"]),
+    # A connection that is closed under its client's eyes.
+    ("server/process/linger.cc",
+     "if (axis::IsOpen(descriptor) && axis::waiter().Take(descriptor)) "
+     "return 0;", "", ["guard/keepalive.py"]),
     # Admission: not returned, or returned twice.
     ("server/process/admission.cc", "  admission_.held_ -= held_;\n", "",
      ["service_test", "stream_test"]),

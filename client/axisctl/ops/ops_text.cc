@@ -2,26 +2,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/text_format.h"
+#include "proto/first_error.h"
 
 namespace axis {
 namespace {
 
 using google::protobuf::FieldDescriptor;
 
-// Keeps the first complaint of the parser, which would else go to the log.
-class FirstError : public google::protobuf::io::ErrorCollector {
- public:
-  void AddError(int line, int column, const std::string& text) override {
-    if (!message.empty()) return;
-    if (line > 0) absl::StrAppend(&message, "line ", line + 1, ", ");
-    if (column >= 0) absl::StrAppend(&message, "column ", column + 1, ": ");
-    absl::StrAppend(&message, text);
-  }
-
-  std::string message;
-};
+std::string Text(const FirstError& error) {
+  std::string text;
+  // Where there is but one line its number tells nothing.
+  if (error.line() > 1) absl::StrAppend(&text, "line ", error.line(), ", ");
+  if (error.column() > 0)
+    absl::StrAppend(&text, "column ", error.column(), ": ");
+  return absl::StrCat(text, error.what());
+}
 
 absl::StatusOr<const FieldDescriptor*> FindOp(absl::string_view name) {
   const FieldDescriptor* const field =
@@ -59,7 +55,7 @@ absl::StatusOr<std::vector<pb::Op>> ParseOps(
     if (!parser.ParseFromString(
             words[i + 1], op.GetReflection()->MutableMessage(&op, *field)))
       return absl::InvalidArgumentError(
-          absl::StrCat("attributes of ", words[i], ": ", error.message));
+          absl::StrCat("attributes of ", words[i], ": ", Text(error)));
     ops.push_back(std::move(op));
   }
   return ops;
