@@ -61,7 +61,7 @@ absl::StatusOr<std::vector<WantedOutput>> DecodeOutputs(
     if (status.ok()) {
       auto span = FindSpan(output.parameters(), regions);
       if (span.ok() && *span) {
-        out.span = **std::move(span);
+        out.span = **span;
         out.region =
             output.parameters().at("shared_memory_region").string_param();
       }

@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <optional>
-#include <utility>
 
 #include "absl/status/statusor.h"
 #include "kernels/status.h"
@@ -24,9 +23,10 @@ class Inflow {
            (IsCompressed(message) ? 2 << 20 : 0);
   }
 
-  void Add(grpc::ByteBuffer message) {
+  // Takes what `message` holds.
+  void Add(grpc::ByteBuffer& message) {
     cost_ += CostOf(message);
-    waiting_.push_back(std::move(message));
+    waiting_.emplace_back().Swap(&message);
   }
 
   bool empty() const { return waiting_.empty(); }
@@ -37,7 +37,8 @@ class Inflow {
   // REQUIRES: !empty()
   absl::StatusOr<grpc::ByteBuffer> Next(const CallContext& call,
                                         Admission& admission) {
-    grpc::ByteBuffer message = std::move(waiting_.front());
+    grpc::ByteBuffer message;
+    message.Swap(&waiting_.front());
     waiting_.pop_front();
     cost_ -= CostOf(message);
     AXIS_RETURN_IF_ERROR(

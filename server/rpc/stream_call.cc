@@ -188,7 +188,7 @@ class StreamCall {
   absl::Status Receive(Inbox& inbox) {
     for (Message& message : inbox.messages) {
       report_.received_bytes += static_cast<int64_t>(message.Length());
-      inflow_.Add(std::move(message));
+      inflow_.Add(message);
     }
     if (stream_->backlog() == 0) inflow_.Release();
     while (CanReceive()) {
