@@ -65,7 +65,7 @@ class AxisServer final : public Server {
                      // oneTBB counts the polling thread as one of them.
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
-        later_(threads_, 0, tbb::task_arena::priority::low),
+        turns_(arena_),
         admission_(options.max_inflight_bytes, options.max_inflight_calls),
         pool_(std::make_shared<BufferPool>(options.max_idle_bytes)),
         metrics_(MethodNames(), admission_, log),
@@ -153,7 +153,7 @@ class AxisServer final : public Server {
                             .refusals = refusals_,
                             .slow = slow_,
                             .arena = arena_,
-                            .later = later_,
+                            .turns = turns_,
                             .max_message_bytes = options_.max_message_bytes,
                             .access_log = options_.access_log,
                             .log_slower_than = options_.log_slower_than};
@@ -235,7 +235,8 @@ class AxisServer final : public Server {
   const Log& log_;
   const int threads_;
   tbb::global_control parallelism_;
-  tbb::task_arena arena_, later_;
+  tbb::task_arena arena_;
+  Turns turns_;
   Admission admission_;
   const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
   RecipeBook recipes_;

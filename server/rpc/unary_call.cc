@@ -51,9 +51,7 @@ class UnaryCall {
       Work();
     } else {
       // Who asks for much at once waits for those who do not.
-      tbb::task_arena& arena =
-          lease_.is_another() ? workshop_.later : workshop_.arena;
-      arena.enqueue([this] { Work(); });
+      workshop_.turns.Add([this] { Work(); }, lease_.is_another());
     }
   }
 

@@ -11,6 +11,7 @@
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
+#include "server/rpc/turns.h"
 
 namespace axis {
 
@@ -24,8 +25,8 @@ struct Workshop {
   const Log& log;
   OncePerSecond& refusals;    // that are logged
   OncePerSecond& slow;        // calls that are
-  tbb::task_arena& arena;     // large calls compute here, small ones inline
-  tbb::task_arena& later;     // but those of clients that are served already
+  tbb::task_arena& arena;     // streams compute here
+  Turns& turns;               // and large calls, in turn; small ones inline
   int64_t max_message_bytes;  // of a request or a response
   bool access_log;            // a line for every call
   absl::Duration log_slower_than;

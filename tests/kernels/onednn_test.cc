@@ -48,14 +48,26 @@ class OneDnn {
     memory from(desc, engine_, in.data()), to(desc, engine_, out.data());
     try {
       const bool backward = kind == dnnl::prop_kind::backward;
+      const auto forward_kind =
+          backward ? dnnl::prop_kind::forward_training : kind;
+#if DNNL_VERSION_MAJOR >= 3
       const dnnl::shuffle_forward::primitive_desc forward(
-          {backward ? dnnl::prop_kind::forward_training : kind, desc, axis,
-           group_size},
-          engine_);
+          engine_, forward_kind, desc, desc, axis, group_size);
+      const auto way_back = [&] {
+        return dnnl::shuffle_backward(
+            {engine_, desc, desc, axis, group_size, forward});
+      };
+#else
+      const dnnl::shuffle_forward::primitive_desc forward(
+          {forward_kind, desc, axis, group_size}, engine_);
+      const auto way_back = [&] {
+        return dnnl::shuffle_backward(
+            {{desc, axis, group_size}, engine_, forward});
+      };
+#endif
       if (backward) {
-        dnnl::shuffle_backward({{desc, axis, group_size}, engine_, forward})
-            .execute(stream_,
-                     {{DNNL_ARG_DIFF_DST, from}, {DNNL_ARG_DIFF_SRC, to}});
+        way_back().execute(
+            stream_, {{DNNL_ARG_DIFF_DST, from}, {DNNL_ARG_DIFF_SRC, to}});
       } else {
         dnnl::shuffle_forward(forward).execute(
             stream_, {{DNNL_ARG_SRC, from}, {DNNL_ARG_DST, to}});
