@@ -13,8 +13,8 @@ namespace axis {
 
 // Thread-safe. Must outlive what was added.
 //
-// Not two arenas, one of low priority: oneTBB 2021.8 may leave the last task of
-// such an arena alone for ever, with all its workers asleep.
+// Open: now and then, on a busy machine, a call whose client has vanished is
+// never computed, with all workers asleep (`./dev faults "slow readers"`).
 class Turns {
  public:
   explicit Turns(tbb::task_arena& arena) : arena_(arena) {}
