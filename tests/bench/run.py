@@ -38,6 +38,11 @@ def arguments():
                         default=HERE / "suite.json")
     parser.add_argument("--filter", default="",
                         help="only cases whose name contains this")
+    parser.add_argument("--part", default="1/1",
+                        help="K/N: the K-th of N parts of them, for machines "
+                        "that are lent for minutes")
+    parser.add_argument("--add", action="store_true",
+                        help="to what copy.json has of other cases; report all")
     parser.add_argument("--threads", default="1,2",
                         help="numbers of threads, such as 1,2")
     parser.add_argument("--rounds", type=int, default=13)
@@ -167,6 +172,23 @@ def measure(case, workers, rounds, percentile, agreement):
     return records
 
 
+def measured_before(args, cases):
+    """The records of copy.json that this run is not going to replace."""
+    path = args.out / "copy.json"
+    if not args.add or not path.exists():
+        return []
+    again = {case["name"] for case in cases}
+    return [record for record in json.loads(path.read_text())["cases"]
+            if record["name"] not in again]
+
+
+def in_order(records, suite):
+    """Sorts records as their cases come in the suite, by threads in each."""
+    names = list(report.classes_of(suite))
+    return sorted(records,
+                  key=lambda r: (r["threads"], names.index(r["name"])))
+
+
 def main():
     args = arguments()
     subprocess.run(["cmake", "--build", args.build, "--target", "copy_bench"],
@@ -179,6 +201,8 @@ def main():
     suite = json.loads(args.suite.read_text())
     cases = [case for key in ("cases", "subbyte_cases")
              for case in suite.get(key, []) if args.filter in case["name"]]
+    part, parts = map(int, args.part.split("/"))
+    cases = cases[part - 1::parts]
     workers = []
     for threads in map(int, args.threads.split(",")):
         workers.append(Worker([binaries[0]], threads, args.pages))
@@ -187,7 +211,7 @@ def main():
                 Worker([python, HERE / "peers.py"], threads, args.pages))
     load = os.getloadavg()[0]
     latency = workers[0].ask("latency")[0].strip()
-    records, agreement = [], []
+    records, agreement = measured_before(args, cases), []
     for number, case in enumerate(cases, 1):
         new = measure(case, workers, args.rounds, args.percentile,
                       agreement)
@@ -195,6 +219,7 @@ def main():
         for record in new:
             print(f"[{number}/{len(cases)}] {report.line(record)}", flush=True)
         # Written every time, so that a run cut short leaves what it has.
+        records = in_order(records, suite)
         (args.out / "copy.json").write_text(
             json.dumps({"cases": records}, indent=1) + "\n")
     (args.out / "copy.svg").write_text(report.chart(records, suite))
