@@ -9,11 +9,13 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/copy/block/interleave-inl.h"
+#include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/block/walk.h"
+#include "kernels/copy/machine.h"
 #include "kernels/copy/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,6 +28,8 @@ void Shuffle(const Block& block, const uint8_t* shuffle) {
   uint8_t* dst = block.dst;
   const int64_t item = block.item;
   int64_t left = block.batch.extent * item;
+  if (kHasLookup)
+    return ShuffleByLookup(src, dst, left, ShuffleStep(item), shuffle);
 #if HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<uint8_t, 16> d;
   const auto places = hn::LoadU(d, shuffle);
@@ -143,14 +147,18 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
   block.row_step = pitch;
 }
 
+int64_t ShuffleBytes() { return kHasLookup ? kMaxShuffle : 16; }
+
 void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {
   int64_t rows[kMaxOffsets], columns[kMaxOffsets];
   int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
   BlockWalk walk(plan, src, src_end, dst, rows, columns);
   // Narrow vectors would leave lines half written.
-  const bool direct =
-      plan.lines && IsAtLine(dst) && 2 * kVectorBytes >= kLineBytes;
+  const bool whole_lines = plan.kernel == Kernel::kInterleave
+                               ? kHasLookup
+                               : 2 * kVectorBytes >= kLineBytes;
+  const bool direct = plan.lines && IsAtLine(dst) && whole_lines;
   const bool stage = plan.stage && !direct;
   Block block;
   for (bool more = walk.Next(block); more;) {
@@ -178,6 +186,14 @@ HWY_AFTER_NAMESPACE();
 namespace axis {
 
 HWY_EXPORT(Move);
+HWY_EXPORT(ShuffleBytes);
+
+Machine ThisMachine() {
+  static const Machine kCaches = Machine::Read();
+  Machine machine = kCaches;
+  machine.shuffle = HWY_DYNAMIC_DISPATCH(ShuffleBytes)();
+  return machine;
+}
 
 void MoveBlocks(const BlockPlan& plan, const uint8_t* src,
                 const uint8_t* src_end, uint8_t* dst) {

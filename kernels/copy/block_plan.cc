@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/shuffle.h"
 
 namespace axis {
 namespace {
@@ -91,44 +92,15 @@ void Repeat(BlockPlan& plan, Loops& loops, int64_t bytes) {
   plan.batch_block = std::clamp<int64_t>(bytes / block, 1, plan.batch.extent);
 }
 
-// The offsets of a run of at most 16 bytes that `loops` permute in place; how
-// many bytes it has, or 0 if there is none.
-int64_t FindShuffle(const ByteCopy& copy, std::array<uint8_t, 16>& shuffle) {
-  int64_t bytes = copy.item;
-  size_t first = copy.loops.size();
-  while (first > 0 && bytes * copy.loops[first - 1].extent <= kPiece) {
-    --first;
-    if (copy.loops[first].dst_stride != bytes) return 0;
-    bytes *= copy.loops[first].extent;
-  }
-  if (copy.loops.size() - first < 2) return 0;
-  // The run must also be one in the source, and the next ones follow it.
-  if (first == 0 || copy.loops[first - 1].src_stride != bytes ||
-      copy.loops[first - 1].dst_stride != bytes)
-    return 0;
-  int64_t last = copy.item - 1;
-  for (size_t l = first; l < copy.loops.size(); ++l)
-    last += (copy.loops[l].extent - 1) * copy.loops[l].src_stride;
-  if (last != bytes - 1) return 0;
-  for (int64_t i = 0; i < bytes; ++i) {
-    int64_t rest = i / copy.item, from = i % copy.item;
-    for (size_t l = copy.loops.size(); l-- > first;) {
-      from += rest % copy.loops[l].extent * copy.loops[l].src_stride;
-      rest /= copy.loops[l].extent;
-    }
-    shuffle[static_cast<size_t>(i)] = static_cast<uint8_t>(from);
-  }
-  return bytes;
-}
+// Whether what `loop` repeats starts at a line whenever it does so once.
+bool KeepsLines(const Loop& loop) { return loop.dst_stride % kLineBytes == 0; }
 
 // Whether all columns start at a line, in all blocks.
 bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
-  auto at_line = [](const Loop& loop) {
-    return loop.dst_stride % kLineBytes == 0;
-  };
-  return plan.columns.empty() && std::ranges::all_of(outer, at_line) &&
+  return plan.columns.empty() && std::ranges::all_of(outer, KeepsLines) &&
          std::ranges::all_of(plan.b.loops.begin(),
-                             plan.b.loops.begin() + plan.b.num_loops, at_line);
+                             plan.b.loops.begin() + plan.b.num_loops,
+                             KeepsLines);
 }
 
 // Copies of runs that are no business of registers: one after the other.
@@ -168,22 +140,25 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
 }
 
 // Few items on one side, all of them next to each other: whole vectors are
-// interleaved or taken apart. False if `plan` is not like that.
+// interleaved or taken apart. False if `plan` is not like that. Nobody looks up
+// where the many items are, so that there may be any number in a block.
 bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
   const int64_t item = plan.item, many = kLineBytes / 2 / item;
   if (item > 8) return false;
   if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
-    Cut(plan.b, item, kPage);
+    if (stream) Cut(plan.b, item, kPage);
   } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
-    Cut(plan.a, item, kPage);
+    if (stream) Cut(plan.a, item, kPage);
   } else {
     return false;
   }
   plan.stage = plan.stream = stream;
+  // Of few long rows the lines to come are easily told.
+  if (stream && plan.kernel == Kernel::kInterleave) plan.lead = kMaxOffsets;
   // Rows that are no longer than lines are best read one line after the other.
   if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
     std::stable_sort(loops.begin(), loops.end(),
@@ -191,6 +166,8 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
                        return std::min(x.src_stride, x.dst_stride) >
                               std::min(y.src_stride, y.dst_stride);
                      });
+  plan.lines = plan.kernel == Kernel::kInterleave &&
+               std::ranges::all_of(loops, KeepsLines);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;
@@ -271,10 +248,11 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   if (!columns.empty()) {
     // A loop of no length, for what the columns stand for.
     loops.push_back({static_cast<int64_t>(columns.size()), copy.item, 0});
-  } else if (const int64_t run = FindShuffle(copy, plan.shuffle); run > 0) {
+  } else if (const auto shuffle = FindShuffle(copy, machine.shuffle)) {
     plan.kernel = Kernel::kShuffle;
-    plan.item = run;
-    while (loops.back().dst_stride < run) loops.pop_back();
+    plan.item = shuffle->run;
+    FillShuffle(copy, *shuffle, plan.shuffle);
+    loops.resize(shuffle->num_outer);
     plan.batch = Take(loops, loops.size() - 1);
     plan.batch_block = plan.batch.extent;
     plan.outer = loops;

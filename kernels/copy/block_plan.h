@@ -22,8 +22,16 @@ enum class Kernel : uint8_t {
   kTranspose,     // items of 1, 2, 4, 8 or 16 bytes, through registers
   kInterleave,    // A of 2 to 4 items, the blocks of A packed
   kDeinterleave,  // B of 2 to 4 items, the blocks of B packed
-  kShuffle,       // the bytes of each run of `item` <= 16 change places
+  kShuffle,       // the bytes of each run of `item` change places
 };
+
+// The longest run that kShuffle is for.
+inline constexpr int64_t kMaxShuffle = 256;
+
+// How many bytes it moves at a time: all the runs that a vector of 64 holds.
+constexpr int64_t ShuffleStep(int64_t run) {
+  return run < 64 ? 64 / run * run : run;
+}
 
 // The most offsets a block has along one side.
 inline constexpr int64_t kMaxOffsets = 1024;
@@ -61,7 +69,7 @@ struct BlockPlan {
   Loop batch = {1, 0, 0};
   int64_t batch_block = 1;
   absl::InlinedVector<Loop, 8> outer;
-  std::array<uint8_t, 16> shuffle;  // the source byte of each byte of an item
+  std::array<uint8_t, kMaxShuffle> shuffle;  // where a step's bytes come from
 };
 
 // Plans `copy`, which is part of an operation that writes `total_bytes`: what

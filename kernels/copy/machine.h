@@ -7,12 +7,13 @@
 
 namespace axis {
 
-// The data caches one core can reach, in bytes.
+// The data caches one core can reach, in bytes, and its instructions.
 struct Machine {
   int64_t l1 = 32 << 10;
   int64_t l1_way = 4 << 10;  // lines this far apart compete for the same place
   int64_t l2 = 1 << 20;
   int64_t l3 = 32 << 20;
+  int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
 
   // Asks the system; the defaults above where it does not tell. Not
   // sysconf(): on AMD it counts the L3 of the whole socket, of which a core
@@ -39,10 +40,8 @@ struct Machine {
   }
 };
 
-// This machine; read once.
-inline const Machine& ThisMachine() {
-  static const Machine machine = Machine::Read();
-  return machine;
-}
+// This machine. Its caches are read once; which instructions are used is up to
+// the kernels, and tests change it.
+Machine ThisMachine();
 
 }  // namespace axis

@@ -4,6 +4,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
 #if defined(AXIS_BLOCK_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -21,11 +22,26 @@ namespace HWY_NAMESPACE {
 
 template <class T>
 void Interleave(const Block& block) {
-  MoveRows(block);
+  for (int64_t t = 0; t < block.batch.extent; ++t)
+    for (int64_t a = 0; a < block.num_a; ++a) {
+      const uint8_t* src =
+          block.src + t * block.batch.src_stride + block.rows[a];
+      uint8_t* dst =
+          block.dst + t * block.batch.dst_stride + a * int64_t{sizeof(T)};
+      for (int64_t b = 0; b < block.num_b; ++b, src += sizeof(T))
+        CopyFixed<sizeof(T)>(dst + b * block.num_a * int64_t{sizeof(T)}, src);
+    }
 }
 template <class T>
 void Deinterleave(const Block& block) {
-  MoveRows(block);
+  for (int64_t t = 0; t < block.batch.extent; ++t)
+    for (int64_t b = 0; b < block.num_b; ++b) {
+      const uint8_t* src =
+          block.src + t * block.batch.src_stride + b * int64_t{sizeof(T)};
+      uint8_t* dst = block.dst + t * block.batch.dst_stride + block.columns[b];
+      for (int64_t a = 0; a < block.num_a; ++a, dst += sizeof(T))
+        CopyFixed<sizeof(T)>(dst, src + a * block.num_b * int64_t{sizeof(T)});
+    }
 }
 
 #else
@@ -53,6 +69,7 @@ HWY_INLINE void WithVector(int64_t count, F f) {
 // REQUIRES: block.packed, 2 <= num_a <= 4, num_b * sizeof(T) >= 16.
 template <class T>
 void Interleave(const Block& block) {
+  if (InterleaveByLookup<sizeof(T)>(block)) return;
   WithVector<T>(block.num_b, [&](auto d) HWY_ATTR {
     const int64_t items = static_cast<int64_t>(hn::MaxLanes(d));
     auto each = [&](auto move) HWY_ATTR {
@@ -90,6 +107,7 @@ void Interleave(const Block& block) {
 //           num_a * sizeof(T) >= 16.
 template <class T>
 void Deinterleave(const Block& block) {
+  if (DeinterleaveByLookup<sizeof(T)>(block)) return;
   WithVector<T>(block.num_a, [&](auto d) HWY_ATTR {
     const int64_t items = static_cast<int64_t>(hn::MaxLanes(d));
     auto each = [&](auto move) HWY_ATTR {

@@ -89,8 +89,9 @@ class BlockWalk {
                           int64_t* offsets) {
     if (side.num_loops == 1) {
       const int64_t step = side.loops[0].*stride;
-      // Some blocks at the end start earlier; see Next().
-      for (int64_t i = 0; i < side.block; ++i) offsets[i] = i * step;
+      // Kernels for more items than these do not look them up.
+      const int64_t count = std::min(side.block, kMaxOffsets);
+      for (int64_t i = 0; i < count; ++i) offsets[i] = i * step;
       return;
     }
     int64_t filled = 1;

@@ -1,0 +1,27 @@
+// Shuffles: short runs whose bytes change places, run after run.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "kernels/copy/block_plan.h"
+#include "kernels/copy/byte_copy.h"
+
+namespace axis {
+
+struct FoundShuffle {
+  int64_t run;       // bytes
+  size_t num_outer;  // how many loops there are around it
+};
+
+// The longest runs of at most `most` bytes that the innermost loops of `copy`
+// permute in place; the last loop around them goes from run to run.
+std::optional<FoundShuffle> FindShuffle(const ByteCopy& copy, int64_t most);
+
+// Fills in where the bytes of a step come from.
+void FillShuffle(const ByteCopy& copy, const FoundShuffle& found,
+                 std::array<uint8_t, kMaxShuffle>& shuffle);
+
+}  // namespace axis
