@@ -97,7 +97,10 @@ bool KeepsLines(const Loop& loop) { return loop.dst_stride % kLineBytes == 0; }
 
 // Whether all columns start at a line, in all blocks.
 bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
-  return plan.columns.empty() && std::ranges::all_of(outer, KeepsLines) &&
+  return std::ranges::all_of(
+             plan.columns,
+             [](int64_t column) { return column % kLineBytes == 0; }) &&
+         std::ranges::all_of(outer, KeepsLines) &&
          std::ranges::all_of(plan.b.loops.begin(),
                              plan.b.loops.begin() + plan.b.num_loops,
                              KeepsLines);
@@ -132,10 +135,15 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
         plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
     plan.stream = plan.stage || plan.lines;
   }
-  if (plan.stream && tiles) plan.lead = kMaxOffsets;
-  Cut(plan.a, plan.item, !tiles ? 64 << 10 : plan.stream ? 2048 : 4096);
+  // Columns are read one line after the other, which the machine foresees.
+  if (plan.stream && tiles && plan.columns.empty()) plan.lead = kMaxOffsets;
+  const int64_t a_bytes = !tiles ? 64 << 10 : plan.stream ? 2048 : 4096;
+  if (plan.a.step == plan.item)
+    Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
+  Cut(plan.a, plan.item, a_bytes);
   Cut(plan.b, plan.item,
       plan.stream ? 512 : std::max<int64_t>(2048, kRepeatBytes / plan.a.block));
+  Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }
 

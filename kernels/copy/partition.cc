@@ -185,12 +185,15 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
   });
 }
 
+// Longer items are as well read one after the other.
+constexpr int64_t kLongestColumn = 4096;
+
 // Whether `next` takes from the source the items right after those of `move`.
 bool Follows(const Move& move, const Move& next) {
   return next.src == move.src + move.copy.item &&
          next.copy.item == move.copy.item &&
          next.copy.loops == move.copy.loops && !move.copy.loops.empty() &&
-         move.copy.item <= 16;
+         move.copy.item <= kLongestColumn;
 }
 
 // Joins moves that follow one another to one of columns, whose offsets are

@@ -66,8 +66,8 @@ HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
                           src + bytes - kVectorBytes);
 }
 
-// From here on the C library is faster: it writes lines without reading them.
-inline constexpr int64_t kLongRun = 512;
+// From here on the C library is as fast, and may know better.
+inline constexpr int64_t kLongRun = 8192;
 
 // Calls f(copy), where copy(dst, src) copies `bytes` in the fastest way known
 // for that size. Chosen outside the loop over the runs: a call or a chain of
@@ -174,8 +174,8 @@ HWY_INLINE void MoveRows(const Block& block) {
 inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
   const int64_t lines = PrefetchLines(1, block.item);
   for (int64_t t = 0; t < block.batch.extent; ++t)
-    for (int64_t b = 0; b < block.num_b; ++b)
-      for (int64_t a = 0; a < block.num_a; ++a) {
+    for (int64_t a = 0; a < block.num_a; ++a)
+      for (int64_t b = 0; b < block.num_b; ++b) {
         StreamRun(block.dst + t * block.batch.dst_stride + block.columns[b] +
                       a * block.a_step,
                   block.src + t * block.batch.src_stride + block.rows[a] +
