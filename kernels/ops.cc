@@ -32,6 +32,13 @@ absl::Status CheckAxis(int64_t axis, Extents shape) {
   return CheckAxis(axis, -static_cast<int64_t>(shape.size()), shape.size());
 }
 
+// A list of one would copy it.
+Views Only(View&& view) {
+  Views views;
+  views.push_back(std::move(view));
+  return views;
+}
+
 // ---- Transpose
 
 absl::Status Check(const Transpose& op, Extents shape) {
@@ -56,10 +63,10 @@ absl::Status Check(const Transpose& op, Extents shape) {
 }
 
 std::optional<Views> Do(const Transpose& op, const View& view) {
-  if (!op.order.empty()) return Views{Permute(view, op.order)};
+  if (!op.order.empty()) return Only(Permute(view, op.order));
   Shape reversed(view.axes.size());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return Views{Permute(view, reversed)};
+  return Only(Permute(view, reversed));
 }
 
 // ---- ShuffleChannels
@@ -81,7 +88,7 @@ std::optional<Views> Do(const ShuffleChannels& op, const View& view) {
   std::optional<View> split = Split(view, axis, op.group);
   if (!split) return std::nullopt;
   std::swap(split->axes[axis], split->axes[axis + 1]);
-  return Views{Merge(*std::move(split), axis)};
+  return Only(Merge(*std::move(split), axis));
 }
 
 // ---- VariadicSplit

@@ -21,6 +21,9 @@ constexpr int64_t kLongItem = 512;
 // Short repetitions are moved together until they make half of a first cache.
 constexpr int64_t kRepeatBytes = 16 << 10;
 
+// Rows are no trouble for a cache, so that there may be more of them.
+constexpr int64_t kRowBytes = 64 << 10;
+
 bool IsTransposable(int64_t item) {
   return item <= kPiece && (item & (item - 1)) == 0;
 }
@@ -142,7 +145,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
   Cut(plan.b, plan.item,
-      plan.stream ? 512 : std::max<int64_t>(2048, kRepeatBytes / plan.a.block));
+      plan.stream ? 512 : std::max<int64_t>(2048, kRowBytes / plan.a.block));
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }
@@ -190,7 +193,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   const int64_t conflict = machine.l1_way;
   const int64_t src_stride = plan.a.loops[0].src_stride;
   const int64_t dst_stride =
-      plan.columns.empty() ? plan.b.loops[0].dst_stride : 1;
+      plan.columns.empty() ? plan.b.loops[0].dst_stride : plan.columns[1];
   const bool src_conflicts = src_stride % conflict == 0;
   const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
   int64_t a_bytes = 512, b_bytes = dst_conflicts ? 64 : 512;
@@ -203,9 +206,9 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     if (!plan.lines) {
       plan.lead = kMaxOffsets;
     } else if (src_conflicts) {
-      // What is prefetched would be evicted again before its turn.
-      a_bytes = 512;
-      b_bytes = 1024;
+      // Larger blocks would evict what is prefetched before its turn.
+      plan.lead = kMaxOffsets;
+      a_bytes = b_bytes = 256;
     } else {
       // Of a page of the destination all, of the source a line at a time.
       plan.lead = kMaxOffsets;

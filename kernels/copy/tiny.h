@@ -17,16 +17,24 @@ inline constexpr int64_t kTinyItems = 64;
 template <class T>
 void CopyItems(std::span<const Loop> loops, const std::byte* src,
                std::byte* dst) {
-  const int64_t extent = loops[0].extent;
-  const int64_t src_step = loops[0].src_stride / 8;
-  const int64_t dst_step = loops[0].dst_stride / 8;
-  if (loops.size() > 1) {
-    for (int64_t i = 0; i < extent; ++i)
-      CopyItems<T>(loops.subspan(1), src + i * src_step, dst + i * dst_step);
+  // The innermost loop; where there are two, both, without another call.
+  const Loop inner = loops.back();
+  const Loop outer =
+      loops.size() == 1 ? Loop{1, 0, 0} : loops[loops.size() - 2];
+  const int64_t src_step = inner.src_stride / 8;
+  const int64_t dst_step = inner.dst_stride / 8;
+  if (loops.size() > 2) {
+    for (int64_t i = 0; i < loops[0].extent; ++i)
+      CopyItems<T>(loops.subspan(1), src + i * (loops[0].src_stride / 8),
+                   dst + i * (loops[0].dst_stride / 8));
     return;
   }
-  for (int64_t i = 0; i < extent; ++i)
-    std::memcpy(dst + i * dst_step, src + i * src_step, sizeof(T));
+  for (int64_t i = 0; i < outer.extent; ++i) {
+    const std::byte* from = src + i * (outer.src_stride / 8);
+    std::byte* to = dst + i * (outer.dst_stride / 8);
+    for (int64_t k = inner.extent; k > 0; --k, from += src_step, to += dst_step)
+      std::memcpy(to, from, sizeof(T));
+  }
 }
 
 // Carries out `plan` if it is tiny, its items of a usual size; else returns

@@ -8,6 +8,7 @@
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/block/thin-inl.h"
 
 #if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_TRANSPOSE_INL_H_
@@ -187,59 +188,8 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
   return a;
 }
 
-// Stores the kBlock-th 128 bits of each vector.
-template <int kBlock, class D, class V, size_t kItems>
-HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
-                            const int64_t* columns) {
-  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) == kPieceBytes) {
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kItems; ++i) StoreAt(x[i], d, dst + columns[i]);
-  } else {
-    const hn::Half<D> half;
-    HWY_UNROLL(16)
-    for (size_t i = 0; i < kItems; ++i)
-      StoreAt(
-          kBlock == 0 ? hn::LowerHalf(half, x[i]) : hn::UpperHalf(half, x[i]),
-          half, dst + columns[i]);
-  }
-}
-
-// Side A is narrower than a piece, or just as wide: the blocks of a vector
-// take different columns instead.
-// REQUIRES: num_a <= kPieceItems <= kPieceItems * blocks <= num_b.
-template <int64_t kBytes, int64_t kItem>
-HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
-                               uint8_t* dst) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kColumns = kBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  const int64_t run = block.num_a * kItem;
-  const uint8_t* row[kItems];
-  for (int64_t i = 0; i < kItems; ++i)
-    row[i] = src + block.rows[std::min(i, block.num_a - 1)];
-  const int64_t last = block.num_b - kColumns;
-  for (int64_t b = 0;; b = std::min(b + kColumns, last)) {
-    hn::Vec<decltype(d)> x[kItems];
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i) x[i] = LoadAt(d, row[i] + b * kItem);
-    TransposeBlocks(d, x);
-    // Whole pieces spill over into the next columns, which are written later.
-    if (run == kPieceBytes || (block.packed && b + kColumns + kItems <= last)) {
-      const int64_t* column = block.columns + b;
-      StorePieces<0>(x, d, dst, column);
-      if constexpr (kBytes > kPieceBytes)
-        StorePieces<1>(x, d, dst, column + kItems);
-    } else {
-      HWY_ALIGN uint8_t pieces[kItems][kBytes];
-      HWY_UNROLL(16)
-      for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, pieces[i]);
-      for (int64_t i = 0; i < kColumns; ++i)
-        CopyShort(dst + block.columns[b + i],
-                  pieces[i % kItems] + i / kItems * kPieceBytes, run);
-    }
-    if (b == last) return;
-  }
-}
+// A side B of few columns is at most this long.
+inline constexpr int64_t kFewBytes = 128;
 
 template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
@@ -253,12 +203,18 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   if (!strips && !shorts) return MoveRows(block, prefetcher);
-  const bool lines = strips && block.num_a * kItem >= kLineBytes &&
+  const bool few = strips && block.row_step != 0 && block.num_b >= kItems &&
+                   block.num_b * kItem <= kFewBytes &&
+                   block.num_a * kItem >= kVectorBytes && !block.stream &&
+                   !prefetcher.has_block();
+  const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
                      block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;
-    if (strips) {
+    if (few) {
+      TransposeFewColumns<kVectorBytes, kItem>(block, src, dst);
+    } else if (strips) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
       if (a < block.num_a)

@@ -1,0 +1,117 @@
+// Transposing blocks that have a short side, per SIMD target.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/copy/block.h"
+#include "kernels/copy/block/pieces-inl.h"
+#include "kernels/copy/block/runs-inl.h"
+
+#if defined(AXIS_BLOCK_THIN_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_THIN_INL_H_
+#undef AXIS_BLOCK_THIN_INL_H_
+#else
+#define AXIS_BLOCK_THIN_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Side B is so short that to begin a strip takes longer than to transpose it:
+// each piece of it takes all of side A in one go.
+// REQUIRES: row_step != 0, num_b >= kPieceItems, num_a * kItem >= kBytes.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
+                                    uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kRows = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const int64_t row_step = block.row_step;
+  const int64_t last_a = block.num_a - kRows, last_b = block.num_b - kItems;
+  for (int64_t b = 0;; b = std::min(b + kItems, last_b)) {
+    uint8_t* columns[kItems];
+    for (int64_t i = 0; i < kItems; ++i)
+      columns[i] = dst + block.columns[b + i];
+    for (int64_t a = 0;; a = std::min(a + kRows, last_a)) {
+      const uint8_t* const from = src + b * kItem + a * row_step;
+      hn::Vec<decltype(d)> x[kItems];
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i)
+        x[i] = LoadPieces<kBytes, kItem>(
+            [=](int64_t row) HWY_ATTR { return from + row * row_step; }, i,
+            kItems);
+      TransposeBlocks(d, x);
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i)
+        StoreAt(x[i], d, columns[i] + a * kItem);
+      if (a == last_a) break;
+    }
+    if (b == last_b) return;
+  }
+}
+
+// Stores the kBlock-th 128 bits of each vector.
+template <int kBlock, class D, class V, size_t kItems>
+HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
+                            const int64_t* columns) {
+  if constexpr (sizeof(hn::TFromD<D>) * hn::MaxLanes(D()) == kPieceBytes) {
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i) StoreAt(x[i], d, dst + columns[i]);
+  } else {
+    const hn::Half<D> half;
+    HWY_UNROLL(16)
+    for (size_t i = 0; i < kItems; ++i)
+      StoreAt(
+          kBlock == 0 ? hn::LowerHalf(half, x[i]) : hn::UpperHalf(half, x[i]),
+          half, dst + columns[i]);
+  }
+}
+
+// Side A is narrower than a piece, or just as wide: the blocks of a vector
+// take different columns instead.
+// REQUIRES: num_a <= kPieceItems <= kPieceItems * blocks <= num_b.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
+                               uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kColumns = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const int64_t run = block.num_a * kItem;
+  const uint8_t* row[kItems];
+  for (int64_t i = 0; i < kItems; ++i)
+    row[i] = src + block.rows[std::min(i, block.num_a - 1)];
+  const int64_t last = block.num_b - kColumns;
+  for (int64_t b = 0;; b = std::min(b + kColumns, last)) {
+    hn::Vec<decltype(d)> x[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i) x[i] = LoadAt(d, row[i] + b * kItem);
+    TransposeBlocks(d, x);
+    // Whole pieces spill over into the next columns, which are written later.
+    if (run == kPieceBytes || (block.packed && b + kColumns + kItems <= last)) {
+      const int64_t* column = block.columns + b;
+      StorePieces<0>(x, d, dst, column);
+      if constexpr (kBytes > kPieceBytes)
+        StorePieces<1>(x, d, dst, column + kItems);
+    } else {
+      HWY_ALIGN uint8_t pieces[kItems][kBytes];
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, pieces[i]);
+      for (int64_t i = 0; i < kColumns; ++i)
+        CopyShort(dst + block.columns[b + i],
+                  pieces[i % kItems] + i / kItems * kPieceBytes, run);
+    }
+    if (b == last) return;
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard
