@@ -222,7 +222,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   }
   plan.fetch = item == 1 && src_conflicts && total_bytes >= machine.l2;
   if (plan.fetch) a_bytes = b_bytes = 512;
-  Grow(plan.a, &Loop::dst_stride, item, a_bytes, loops);
+  Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
   // What fits a few vectors is best left alone.
   const bool packed = plan.b.loops[0].dst_stride == plan.a.extent * item &&
                       plan.b.extent * item >= kPiece &&
