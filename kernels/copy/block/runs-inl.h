@@ -56,14 +56,32 @@ HWY_INLINE void CopyHalves(uint8_t* HWY_RESTRICT dst,
   CopyFixed<kBytes>(dst + bytes - kBytes, src + bytes - kBytes);
 }
 
+// Copies a vector to each of `at`, all loaded before the first is stored: lines
+// that are written in a row are not read first.
+template <class... At>
+HWY_INLINE void CopyVectorsAt(uint8_t* dst, const uint8_t* src, At... at) {
+#if HWY_TARGET == HWY_SCALAR
+  (CopyFixed<kVectorBytes>(dst + at, src + at), ...);
+#else
+  const hn::ScalableTag<uint8_t> d;
+  auto store = [&](auto... x) HWY_ATTR { (hn::StoreU(x, d, dst + at), ...); };
+  store(hn::LoadU(d, src + at)...);
+#endif
+}
+
 // Copies kVectorBytes or more.
 HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
                             const uint8_t* HWY_RESTRICT src, int64_t bytes) {
+  constexpr int64_t kV = kVectorBytes;
   int64_t i = 0;
-  for (; i + kVectorBytes < bytes; i += kVectorBytes)
-    CopyFixed<kVectorBytes>(dst + i, src + i);
-  CopyFixed<kVectorBytes>(dst + bytes - kVectorBytes,
-                          src + bytes - kVectorBytes);
+  for (; i + 4 * kV < bytes; i += 4 * kV)
+    CopyVectorsAt(dst, src, i, i + kV, i + 2 * kV, i + 3 * kV);
+  // What is left, and if it is no multiple some once more.
+  if (bytes - i > 2 * kV) {
+    CopyVectorsAt(dst, src, i, i + kV, bytes - 2 * kV, bytes - kV);
+  } else {
+    CopyVectorsAt(dst, src, std::max<int64_t>(0, bytes - 2 * kV), bytes - kV);
+  }
 }
 
 // From here on the C library is as fast, and may know better.
