@@ -186,7 +186,7 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
 }
 
 // Longer items are as well read one after the other.
-constexpr int64_t kLongestColumn = 4096;
+constexpr int64_t kLongestColumn = 64 << 10;
 
 // Whether `next` takes from the source the items right after those of `move`.
 bool Follows(const Move& move, const Move& next) {
