@@ -9,6 +9,7 @@ import errno
 import os
 import socket
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -70,8 +71,8 @@ def check_careful(check: Checks, axisd: str) -> None:
         check("no GOAWAY", goaways == 0, goaways)
 
 
-def socket_of(server: Axisd, call: Call) -> socket.socket:
-    """The server's end of a connection, as one of our own."""
+def socket_of(server: Axisd, is_wanted) -> socket.socket:
+    """A connection of the server, as one of our own sockets."""
     libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(server.process.pid)
     for entry in os.listdir(f"/proc/{server.process.pid}/fd"):
@@ -82,7 +83,8 @@ def socket_of(server: Axisd, call: Call) -> socket.socket:
             raise OSError(ctypes.get_errno(), "pidfd_getfd")
         try:
             link = socket.socket(fileno=ours)
-            if link.getpeername()[1] == call.socket.getsockname()[1]:
+            link.getpeername()
+            if is_wanted(link):
                 return link
         except OSError:
             pass  # it is no connection
@@ -94,9 +96,26 @@ def check_reset(check: Checks, axisd: str) -> None:
     right behind data it says nothing, and the call would stay for minutes."""
     with Axisd(axisd) as server, Call(server.port, TRANSPOSE) as call:
         call.read(1)  # it is accepted
-        option = socket_of(server, call).getsockopt(socket.IPPROTO_TCP,
-                                                    TCP_INQ)
+        port = call.socket.getsockname()[1:2]  # an IPv6 name is longer
+        ours = socket_of(server, lambda link: link.getpeername()[1:2] == port)
+        option = ours.getsockopt(socket.IPPROTO_TCP, TCP_INQ)
         check("TCP_INQ is off", option == 0, option)
+
+
+def check_unix(check: Checks, axisd: str) -> None:
+    """Unix sockets have room for a large answer, as far as Linux lets them."""
+    most = int(Path("/proc/sys/net/core/wmem_max").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/axisd.sock"
+        with (Axisd(axisd, f"--listen=unix:{path}") as server,
+              socket.socket(socket.AF_UNIX) as link):
+            link.connect(path)
+            link.recv(1)  # it is accepted
+            room = socket_of(
+                server, lambda link: link.family == socket.AF_UNIX
+            ).getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    # Linux says twice what was asked for.
+    check("1 MiB for answers", room == 2 * min(MIB, most), room)
 
 
 def take(call: Call) -> tuple[int, int, bytes]:
@@ -148,6 +167,7 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
 def main() -> None:
     check = Checks()
     check_reset(check, sys.argv[1])
+    check_unix(check, sys.argv[1])
     check_slow_reader(check, sys.argv[1])
     check_vanished(check, sys.argv[1])
     check_careful(check, sys.argv[1])
