@@ -6,7 +6,8 @@ A test is a target of tests/ ("plan_test"), or a script and its arguments
 of date, which is an error.
 """
 
-GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "graph_test"]
+GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "chains_test",
+            "graph_test"]
 ENGINE = ["copy_test", "pieces_test"]
 
 KERNELS = [
