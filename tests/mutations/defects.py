@@ -177,7 +177,7 @@ SERVER = [
     # The Open Inference Protocol.
     ("server/oip/message/contents.cc",
      "if (out.count() != elements) return out.WrongCount("
-     "absl::StrCat(out.count()));", "", ["infer_wire_test"]),
+     "absl::StrCat(out.count()));", "", ["contents_test"]),
     ("server/shm/regions.cc",
      "if (offset + byte_size > static_cast<uint64_t>(info.st_size))",
      "if (offset > static_cast<uint64_t>(info.st_size))",
