@@ -5,20 +5,16 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "axis/v1/tensor_service.grpc.pb.h"
-#include "google/rpc/error_details.pb.h"
-#include "google/rpc/status.pb.h"
 #include "kernels/ops.h"
 #include "server/elements/types.h"
-#include "server/server.h"
+#include "tests/server/server_fixture.h"
 
 namespace axis::testing {
 
@@ -90,34 +86,15 @@ inline std::vector<Output> ReadAll(Rpc& rpc) {
   return outputs;
 }
 
-inline std::string FieldOf(const grpc::Status& status) {
-  google::rpc::Status rich;
-  google::rpc::BadRequest bad;
-  if (!rich.ParseFromString(status.error_details()) ||
-      rich.details_size() == 0 || !rich.details(0).UnpackTo(&bad))
-    return "";
-  return bad.field_violations(0).field();
-}
-
-class StreamTest : public ::testing::Test {
+class StreamTest : public ServerTest {
  protected:
   void SetUp() override {
     Options options;
-    options.listen = {"127.0.0.1:0"};
-    options.metrics = "";
-    options.drain_timeout = absl::Milliseconds(200);
     options.max_message_bytes = 32 * kMib;
     options.max_inflight_bytes = 64 * kMib;
     options.threads = 2;
-    auto server = Server::Start(options, log_);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    stub_ = pb::TensorService::NewStub(
-        grpc::CreateChannel(absl::StrCat("127.0.0.1:", server_->ports()[0]),
-                            grpc::InsecureChannelCredentials()));
+    StartWith(options);
   }
-  // Would hang if a stream did not end.
-  void TearDown() override { server_->Shutdown(); }
 
   // Sends `requests` and reads meanwhile.
   grpc::Status Call(const std::vector<Request>& requests,
@@ -149,10 +126,6 @@ class StreamTest : public ::testing::Test {
     }
     return false;
   }
-
-  const Log log_{Log::Format::kText};
-  std::unique_ptr<Server> server_;
-  std::unique_ptr<pb::TensorService::Stub> stub_;
 };
 
 }  // namespace axis::testing
