@@ -82,7 +82,7 @@ def main() -> None:
         print("SKIPPED grpcurl: it is not here, and Go could not build it")
         print("summary: grpcurl: SKIPPED, could not be obtained here")
         sys.exit(SKIP)
-    check, later = Checks(), 0
+    check = Checks()
     with Axisd(sys.argv[1]) as server:
         grpcurl = Grpcurl(binary, server.address)
         listed = grpcurl("list").stdout.split()
@@ -96,11 +96,8 @@ def main() -> None:
         check("is SERVING", '"SERVING"' in health.stdout, health.stderr)
         for example in EXAMPLES:
             answer = grpcurl.call(example)
-            if isinstance(answer, str) and "Unimplemented" in answer:
-                later += 1
-                continue
             check(example.name, answer == expected(example), answer)
-    check.finish(f"grpcurl calls, {later} later")
+    check.finish("grpcurl calls")
 
 
 if __name__ == "__main__":
