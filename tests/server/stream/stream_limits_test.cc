@@ -71,6 +71,22 @@ TEST_F(StreamLimits, WrongStreamsAreRefusedByField) {
   EXPECT_TRUE(IsEmpty());
 }
 
+TEST_F(StreamLimits, TooMuchIsRefusedBeforeTheStreamEnds) {
+  for (const char* first : {"abc", "abcd"}) {
+    grpc::ClientContext context;
+    context.set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(10)));
+    const auto rpc = stub_->StreamPipeline(&context);
+    rpc->Write(Header(pb::DATA_TYPE_U8, {4}, {Transpose{}}));
+    rpc->Write(Piece(first));
+    rpc->Write(Piece("de"));
+    // No WritesDone: at the end the sum would be refused, too.
+    testing::ReadAll(*rpc);
+    const grpc::Status status = rpc->Finish();
+    EXPECT_EQ(FieldOf(status), "input.data") << status.error_message();
+  }
+  EXPECT_TRUE(IsEmpty());
+}
+
 TEST_F(StreamLimits, LimitsHoldForMessagesAndForWhatIsHeld) {
   std::vector<Output> got;
   // More than one message may hold, in messages that may.
