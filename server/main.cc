@@ -12,6 +12,7 @@
 #include "absl/flags/parse.h"
 #include "absl/flags/usage.h"
 #include "absl/flags/usage_config.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -218,6 +219,10 @@ int Main(int argc, char** argv) {
       "then the server ends; a second one skips the delay.");
   absl::FlagsUsageConfig usage;
   usage.version_string = [] { return "axisd " AXIS_VERSION "\n"; };
+  // Or --help looks for flags in a file that is called as the program is.
+  usage.contains_help_flags = [](absl::string_view file) {
+    return absl::EndsWith(file, "server/main.cc");
+  };
   absl::SetFlagsUsageConfig(usage);
   std::string joined;
   std::vector<char*> args = JoinListenFlags(argc, argv, joined);

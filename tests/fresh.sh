@@ -39,8 +39,7 @@ step() {
   echo "== $name"
   if ! "$@" >"$root.log" 2>&1; then
     tail -n 60 "$root.log"
-    echo "== $name FAILED after $((SECONDS - start)) s"
-    rm -f "$root.log"
+    echo "== $name FAILED after $((SECONDS - start)) s; all of it: $root.log"
     exit 1
   fi
   tail -n "${lines:-3}" "$root.log"

@@ -30,16 +30,6 @@ absl::Status CheckParameters(const Model& model, const Parameters& given) {
   return absl::OkStatus();
 }
 
-Input ConstantInput(const Constant& constant) {
-  pb::Tensor header;
-  header.set_data_type(constant.type);
-  header.mutable_shape()->Assign(constant.shape.begin(), constant.shape.end());
-  TensorSize size;
-  Input input = *DecodeHeader(header, size);  // checked when it was loaded
-  input.data = constant.data;
-  return input;
-}
-
 // One request on its way.
 class Inference {
  public:
@@ -73,7 +63,7 @@ class Inference {
       inputs_.push_back(*std::move(inputs[i]));
     }
     for (const Constant& constant : model_.constants())
-      inputs_.push_back({ConstantInput(constant), false, {}});
+      inputs_.push_back(ConstantInput(constant));
     AXIS_ASSIGN_OR_RETURN(binding_, model_.Bind(args));
     AXIS_ASSIGN_OR_RETURN(wanted_,
                           DecodeOutputs(request.head, binding_, regions_));

@@ -277,4 +277,15 @@ absl::StatusOr<std::vector<std::optional<InferInput>>> DecodeInputs(
   return inputs;
 }
 
+InferInput ConstantInput(const Constant& constant) {
+  pb::Tensor header;
+  header.set_data_type(constant.type);
+  header.mutable_shape()->Assign(constant.shape.begin(), constant.shape.end());
+  TensorSize size;
+  InferInput input;
+  input.input = *DecodeHeader(header, size);  // checked when it was loaded
+  input.input.data = constant.data;
+  return input;
+}
+
 }  // namespace axis

@@ -34,6 +34,9 @@ absl::StatusOr<std::vector<std::optional<InferInput>>> DecodeInputs(
     const Model& model, pb::Layout layout, InferRequest& request,
     const Regions& regions, const CallContext& call);
 
+// The one that a model brings along.
+InferInput ConstantInput(const Constant& constant);
+
 // The bytes of a region that `parameters` name; nullopt if they name none.
 // Errors: "parameters.shared_memory_..."  is missing, negative, of another
 //                                         type, or past the end of the region

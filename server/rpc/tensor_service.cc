@@ -24,9 +24,10 @@ using RawService = pb::TensorService::WithRawMethod_Transpose<
                     pb::TensorService::WithRawMethod_StreamPipeline<
                         pb::TensorService::Service>>>>>>;
 
-// The largest request that is served at once. A small pipeline can ask for
-// much work, so it must be very small.
-constexpr size_t kInlineOp = 1 << 20;
+// The largest request that is served at once: to hand 1 MiB over takes as long
+// as to move it. A small pipeline can ask for much work, so it must be very
+// small.
+constexpr size_t kInlineOp = 2 << 20;
 constexpr size_t kInlinePipeline = 4 << 10;
 
 constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",

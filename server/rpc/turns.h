@@ -12,9 +12,6 @@
 namespace axis {
 
 // Thread-safe. Must outlive what was added.
-//
-// Open: now and then, on a busy machine, a call whose client has vanished is
-// never computed, with all workers asleep (`./dev faults "slow readers"`).
 class Turns {
  public:
   explicit Turns(tbb::task_arena& arena) : arena_(arena) {}

@@ -8,15 +8,10 @@
 
 #include "axis/v1/tensor_service.pb.h"
 #include "client/wire.h"
+#include "tests/client/tensors.h"
 
 namespace axis {
 namespace {
-
-std::string Text(const Bytes& bytes) {
-  std::string text(bytes.size(), '\0');
-  bytes.CopyTo(text.data());
-  return text;
-}
 
 std::string Text(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;

@@ -1,66 +1,13 @@
 """The cases of cases.json about the protocol itself, by their id.
 
-Each function makes the request that its case describes in words, and says
-what a good answer holds besides its status: a generator that yields the answer
-to a request and gets it back.
+Each function makes the request that its case describes in words, and returns
+the answer; beside it, what a good answer holds besides its status.
 """
 
 import numpy as np
-from harness import Refusal, grpc, health_pb2, oip, outcome
-from memory import SharedMemory
-
-ORDER = np.array([1, 0], "<i8").tobytes()
-SIX = np.arange(6, dtype="<f4")
-TURNED = SIX.reshape(2, 3).T.tobytes()
-
-
-def transpose(**changes):
-    """A good request to turn a 2 x 3, but for `changes` of the first input."""
-    raw = changes.pop("raw", SIX.tobytes())
-    request = oip.ModelInferRequest(model_name="Transpose", id="7")
-    request.inputs.add(**{"name": "arg", "datatype": "FP32", "shape": [2, 3],
-                          **changes})
-    request.inputs.add(name="input_order", datatype="INT64", shape=[2])
-    request.raw_input_contents.extend([raw, ORDER])
-    return request
-
-
-def typed(datatype: str = "FP32", shape=(2, 3), **contents):
-    """The same with typed contents."""
-    request = oip.ModelInferRequest(model_name="Transpose")
-    request.inputs.add(name="arg", datatype=datatype, shape=shape,
-                       contents=oip.InferTensorContents(**contents))
-    request.inputs.add(name="input_order", datatype="INT64", shape=[len(shape)],
-                       contents=oip.InferTensorContents(
-                           int64_contents=reversed(range(len(shape)))))
-    return request
-
-
-def split(*outputs):
-    request = oip.ModelInferRequest(model_name="VariadicSplit")
-    for name, shape, values in (("data", [6], SIX), ("axis", [], [0]),
-                                ("split_lengths", [3], [1, 2, 3])):
-        kind = "FP32" if name == "data" else "INT64"
-        request.inputs.add(name=name, datatype=kind, shape=shape)
-        request.raw_input_contents.append(
-            np.array(values, "<f4" if name == "data" else "<i8").tobytes())
-    for name in outputs:
-        request.outputs.add(name=name)
-    return request
-
-
-def parameters(target, **values):
-    for name, value in values.items():
-        kind = ("bool_param" if isinstance(value, bool) else
-                "int64_param" if isinstance(value, int) else "string_param")
-        setattr(target[name], kind, value)
-
-
-def is_turned(answer) -> bool:
-    return (answer.id == "7" and answer.model_version == "1" and
-            answer.outputs[0].name == "output" and
-            list(answer.outputs[0].shape) == [3, 2] and
-            list(answer.raw_output_contents) == [TURNED])
+from harness import grpc, health_pb2, oip, outcome
+from oip_requests import (SIX, TURNED, is_turned, parameters, split,
+                          transpose, typed)
 
 
 class Protocol:
@@ -276,88 +223,3 @@ class Protocol:
         return outcome(self.server.health.Check,
                        health_pb2.HealthCheckRequest()), (
             lambda a: a.status == 1)
-
-
-class Memory(Protocol):
-    """The cases of shared memory: `r` holds SIX, `r2` is free."""
-
-    def __init__(self, server):
-        super().__init__(server)
-        self.objects = {"r": SharedMemory(SIX.tobytes()),
-                        "r2": SharedMemory(bytes(64))}
-        for name in self.objects:
-            answer = self.register(name)
-            assert not isinstance(answer, Refusal), answer
-
-    def close(self) -> None:
-        for shared in self.objects.values():
-            shared.close()
-
-    def register(self, region: str, name: str = "", offset: int = 0,
-                 size: int = 24):
-        return outcome(self.stub.SystemSharedMemoryRegister,
-                       oip.SystemSharedMemoryRegisterRequest(
-                           name=name or region, key=self.objects[region].key,
-                           offset=offset, byte_size=size))
-
-    def request(self, region: dict, output: dict = {}):
-        request = transpose()
-        del request.raw_input_contents[0]
-        parameters(request.inputs[0].parameters, **region)
-        if output:
-            parameters(request.outputs.add(name="output").parameters, **output)
-        return request
-
-    def shm_register(self):
-        return self.register("r", "again under another name")
-
-    def shm_register_dup(self):
-        return self.register("r")
-
-    def shm_register_too_big(self):
-        return self.register("r", "big", size=1 << 20)
-
-    def shm_register_wrap(self):
-        return self.register("r", "wrap", offset=2**64 - 8)
-
-    def shm_status_all(self):
-        return outcome(self.stub.SystemSharedMemoryStatus,
-                       oip.SystemSharedMemoryStatusRequest()), (
-            lambda a: {"r", "r2"} <= set(a.regions))
-
-    def shm_unregister_unknown(self):
-        return outcome(self.stub.SystemSharedMemoryUnregister,
-                       oip.SystemSharedMemoryUnregisterRequest(name="zz"))
-
-    def shm_infer_in_out(self):
-        answer = self.infer(self.request(
-            {"shared_memory_region": "r", "shared_memory_byte_size": 24},
-            {"shared_memory_region": "r2", "shared_memory_byte_size": 24}))
-        return answer, (
-            lambda a: list(a.raw_output_contents) == [b""] and
-            self.objects["r2"].read(24) == TURNED)
-
-    def shm_infer_region_without_size(self):
-        return self.infer(self.request({"shared_memory_region": "r"}))
-
-    def shm_infer_negative_offset(self):
-        return self.infer(self.request(
-            {"shared_memory_region": "r", "shared_memory_byte_size": 24,
-             "shared_memory_offset": -8}))
-
-    def shm_infer_shm_and_contents(self):
-        request = typed(fp32_contents=SIX)
-        parameters(request.inputs[0].parameters, shared_memory_region="r",
-                   shared_memory_byte_size=24)
-        return self.infer(request)
-
-    def shm_infer_output_too_small(self):
-        return self.infer(self.request(
-            {"shared_memory_region": "r", "shared_memory_byte_size": 24},
-            {"shared_memory_region": "r2", "shared_memory_byte_size": 20}))
-
-    def shm_output_aliases_input(self):
-        answer = self.infer(self.request(
-            {"shared_memory_region": "r", "shared_memory_byte_size": 24},
-            {"shared_memory_region": "r", "shared_memory_byte_size": 24}))
-        return answer, lambda a: self.objects["r"].read(24) == TURNED

@@ -19,7 +19,8 @@ sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent / "oip")]
 import jobs  # noqa: E402
 import oip_jobs  # noqa: E402
 from harness import Axisd, Refusal, outcome  # noqa: E402
-from oip_protocol import Memory, Protocol  # noqa: E402
+from oip_memory import Memory  # noqa: E402
+from oip_protocol import Protocol  # noqa: E402
 
 VERDICTS = ("passed", "failed", "not expressible")
 

@@ -8,6 +8,7 @@ import os
 import pathlib
 import random
 import select
+import shutil
 import socket
 import subprocess
 import threading
@@ -21,6 +22,8 @@ HOST, GUEST = "10.213.77.1", "10.213.77.2"
 
 
 def do(*command: str) -> bool:
+    if not shutil.which(command[0]):
+        raise Skipped(f"{command[0]} is not installed")
     return subprocess.run(command, capture_output=True).returncode == 0
 
 

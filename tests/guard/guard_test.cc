@@ -25,10 +25,11 @@ TEST(ClientOfPeerTest, IsTheHostAndNotThePort) {
   EXPECT_EQ(ClientOfPeer(""), "");
 }
 
-// Calls of clients, as long as they are under way.
+// Calls of clients to a server with so much room, as long as they are under
+// way.
 class Calls {
  public:
-  explicit Calls(Admission& admission) : admission_(admission) {}
+  Calls(int64_t bytes, int64_t calls) : admission_(bytes, calls) {}
 
   absl::Status Add(const std::string& client, int64_t bytes) {
     auto lease = std::make_unique<Admission::Lease>(admission_);
@@ -46,28 +47,27 @@ class Calls {
     return n;
   }
 
+  Admission& admission() { return admission_; }
   const std::string& refused() const { return refused_; }
   void End() { leases_.clear(); }
 
  private:
-  Admission& admission_;
+  Admission admission_;
   std::vector<std::unique_ptr<Admission::Lease>> leases_;
   std::string refused_;
 };
 
 TEST(AdmissionTest, WhoeverIsAloneTakesAll) {
-  Admission admission(1000, 100);
-  Calls calls(admission);
+  Calls calls(1000, 100);
   EXPECT_EQ(calls.Fill("a", 100), 10);
   EXPECT_EQ(calls.refused(), "inflight_bytes");
   calls.End();
-  EXPECT_EQ(admission.held_bytes(), 0);
-  EXPECT_EQ(admission.calls(), 0);
+  EXPECT_EQ(calls.admission().held_bytes(), 0);
+  EXPECT_EQ(calls.admission().calls(), 0);
 }
 
 TEST(AdmissionTest, AboveHalfEveryClientHasItsShareOfTheBytes) {
-  Admission admission(1000, 100);
-  Calls calls(admission);
+  Calls calls(1000, 100);
   ASSERT_TRUE(calls.Add("b", 1).ok());
   EXPECT_EQ(calls.Fill("a", 50), 10);  // half, of two
   EXPECT_EQ(calls.refused(), "client_share");
@@ -76,60 +76,57 @@ TEST(AdmissionTest, AboveHalfEveryClientHasItsShareOfTheBytes) {
 }
 
 TEST(AdmissionTest, AboveHalfEveryClientHasItsShareOfTheCalls) {
-  Admission admission(1000, 12);
-  Calls calls(admission);
+  Calls calls(1000, 12);
   ASSERT_TRUE(calls.Add("b", 1).ok());
   ASSERT_TRUE(calls.Add("c", 1).ok());
   EXPECT_EQ(calls.Fill("a", 1), 4);
   EXPECT_EQ(calls.refused(), "client_share");
   EXPECT_EQ(calls.Fill("b", 1), 3);
   EXPECT_EQ(calls.Fill("c", 1), 3);
-  EXPECT_EQ(admission.calls(), 12);
+  EXPECT_EQ(calls.admission().calls(), 12);
   EXPECT_FALSE(calls.Add("d", 1).ok());
   EXPECT_EQ(calls.refused(), "inflight_calls");
 }
 
 TEST(AdmissionTest, TheOnlyCallOfAClientIsNotTooMuch) {
-  Admission admission(1000, 2);
-  Calls calls(admission);
+  Calls calls(1000, 2);
   ASSERT_TRUE(calls.Add("a", 1).ok());
   ASSERT_TRUE(calls.Add("b", 900).ok());
   EXPECT_FALSE(calls.Add("c", 1).ok());
   calls.End();
-  Admission::Lease lease(admission);
-  ASSERT_TRUE(lease.Enter(admission.Find("b"), true).ok());
+  Admission::Lease lease(calls.admission());
+  ASSERT_TRUE(lease.Enter(calls.admission().Find("b"), true).ok());
   EXPECT_TRUE(lease.Take(450).ok());
   EXPECT_TRUE(lease.Take(450).ok());
 }
 
 TEST(AdmissionTest, WithMoreClientsThanCallsEachMayStillHaveOne) {
-  Admission admission(1000, 3);
-  Calls calls(admission);
-  for (const char* client : {"a", "b", "c", "d"}) admission.Find(client);
+  Calls calls(1000, 3);
+  for (const char* client : {"a", "b", "c", "d"})
+    calls.admission().Find(client);
   for (const char* client : {"a", "b", "c"})
     EXPECT_TRUE(calls.Add(client, 1).ok()) << client;
 }
 
 TEST(AdmissionTest, RefusalsForLoadSayWhenToComeAgain) {
-  Admission admission(1000, 1);
-  Calls calls(admission);
+  Calls calls(1000, 1);
   ASSERT_TRUE(calls.Add("a", 600).ok());
   const absl::Status status = calls.Add("b", 1);
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(ToGrpc(status).error_details().find("RetryInfo"),
             std::string::npos);
-  EXPECT_EQ(admission.calls(), 1);
-  EXPECT_EQ(admission.held_bytes(), 600);
+  EXPECT_EQ(calls.admission().calls(), 1);
+  EXPECT_EQ(calls.admission().held_bytes(), 600);
 }
 
 TEST(AdmissionTest, ClientsThatAreGoneTakeNoRoom) {
-  Admission admission(1000, 100);
-  Calls calls(admission);
+  Calls calls(1000, 100);
   ASSERT_TRUE(calls.Add("stays", 1).ok());
-  for (int i = 0; i < 1000; ++i) admission.Find("client" + std::to_string(i));
+  for (int i = 0; i < 1000; ++i)
+    calls.admission().Find("client" + std::to_string(i));
   absl::SleepFor(absl::Milliseconds(1300));
-  admission.Find("new");
-  EXPECT_EQ(admission.clients(), 2);
+  calls.admission().Find("new");
+  EXPECT_EQ(calls.admission().clients(), 2);
 }
 
 }  // namespace

@@ -4,8 +4,12 @@
 Usage: keepalive.py AXISD
 """
 
+import ctypes
+import errno
+import os
 import socket
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -17,6 +21,7 @@ from http2 import (ACK, DATA, END_STREAM, GOAWAY, PING,  # noqa: E402
                    SETTINGS, WINDOW_UPDATE, Call, frame, message)
 
 TRANSPOSE = "/axis.v1.TensorService/Transpose"
+SYS_PIDFD_GETFD, TCP_INQ = 438, 36  # of Linux, on every architecture
 PINGS = 4            # gRPC closes at the third that it finds too early
 PING_SECONDS = 5.2   # the server allows one every 5 s
 
@@ -64,6 +69,53 @@ def check_careful(check: Checks, axisd: str) -> None:
                     break
         check("every ping is answered", answers == PINGS, answers)
         check("no GOAWAY", goaways == 0, goaways)
+
+
+def socket_of(server: Axisd, is_wanted) -> socket.socket:
+    """A connection of the server, as one of our own sockets."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    process = os.pidfd_open(server.process.pid)
+    for entry in os.listdir(f"/proc/{server.process.pid}/fd"):
+        ours = libc.syscall(SYS_PIDFD_GETFD, process, int(entry), 0)
+        if ours < 0:
+            if ctypes.get_errno() == errno.EBADF:
+                continue  # closed meanwhile
+            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+        try:
+            link = socket.socket(fileno=ours)
+            link.getpeername()
+            if is_wanted(link):
+                return link
+        except OSError:
+            pass  # it is no connection
+    raise LookupError("no such connection")
+
+
+def check_reset(check: Checks, axisd: str) -> None:
+    """The kernel is never asked how much is left to read: where a reset comes
+    right behind data it says nothing, and the call would stay for minutes."""
+    with Axisd(axisd) as server, Call(server.port, TRANSPOSE) as call:
+        call.read(1)  # it is accepted
+        port = call.socket.getsockname()[1:2]  # an IPv6 name is longer
+        ours = socket_of(server, lambda link: link.getpeername()[1:2] == port)
+        option = ours.getsockopt(socket.IPPROTO_TCP, TCP_INQ)
+        check("TCP_INQ is off", option == 0, option)
+
+
+def check_unix(check: Checks, axisd: str) -> None:
+    """Unix sockets have room for a large answer, as far as Linux lets them."""
+    most = int(Path("/proc/sys/net/core/wmem_max").read_text())
+    with tempfile.TemporaryDirectory() as folder:
+        path = f"{folder}/axisd.sock"
+        with (Axisd(axisd, f"--listen=unix:{path}") as server,
+              socket.socket(socket.AF_UNIX) as link):
+            link.connect(path)
+            link.recv(1)  # it is accepted
+            room = socket_of(
+                server, lambda link: link.family == socket.AF_UNIX
+            ).getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+    # Linux says twice what was asked for.
+    check("1 MiB for answers", room == 2 * min(MIB, most), room)
 
 
 def take(call: Call) -> tuple[int, int, bytes]:
@@ -114,6 +166,8 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
 
 def main() -> None:
     check = Checks()
+    check_reset(check, sys.argv[1])
+    check_unix(check, sys.argv[1])
     check_slow_reader(check, sys.argv[1])
     check_vanished(check, sys.argv[1])
     check_careful(check, sys.argv[1])

@@ -199,6 +199,9 @@ def check_who_gets_in(check: Checks, axisd: str, axisctl: str,
             answer = health.Check(health_pb2.HealthCheckRequest(
                 service="readiness"), timeout=5)
             check("health is told in plaintext", answer.status == 1, answer)
+            # UNIMPLEMENTED is what gRPC answers for a method that no service of
+            # a port has: the tensors are not behind this one. A code of access,
+            # as UNAUTHENTICATED, would say that they are, for some.
             answer = outcome(stubs.TensorServiceStub(plain).Transpose, REQUEST)
             check("and nothing else", isinstance(answer, Refusal) and
                   answer.code == "UNIMPLEMENTED", answer)

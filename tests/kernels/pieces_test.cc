@@ -9,6 +9,7 @@
 
 #include "kernels/copy.h"
 #include "kernels/ops.h"
+#include "tests/kernels/random_copy.h"
 
 namespace axis {
 namespace {
@@ -16,7 +17,7 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Pieces = std::vector<std::span<const std::byte>>;
 
-class PiecesTest : public testing::Test {
+class PiecesTest : public ::testing::Test {
  protected:
   int64_t Pick(int64_t lo, int64_t hi) {
     return std::uniform_int_distribution<int64_t>(lo, hi)(rng_);
@@ -133,6 +134,27 @@ TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
   EXPECT_EQ(Copy(pieces, {&target, 1}, pool.get()), 512 * 1024 * 4);
   EXPECT_EQ(pool->GetStats().live_bytes, 0);
   EXPECT_GE(pool->GetStats().idle_bytes, 512 * 1024 * 4);
+}
+
+TEST_F(PiecesTest, JoinsASourceInPieces) {
+  testing::Random random(1);
+  std::vector<std::byte> src(3 << 20), dst(src.size()), expected(src.size());
+  random.Fill(src.data(), src.size());
+  const View view =
+      Permute(Dense(Shape{1024, 3072}), std::vector<int64_t>{1, 0});
+  testing::CopyElements(view, Dense(ShapeOf(view)), 8, src.data(),
+                        expected.data());
+  std::vector<std::span<const std::byte>> pieces;
+  for (size_t at = 0; at < src.size();) {
+    const size_t bytes = std::min<size_t>(
+        static_cast<size_t>(random.In(0, 100000)), src.size() - at);
+    pieces.emplace_back(src.data() + at, bytes);
+    at += bytes;
+  }
+  const Plan plan = CompilePlan(view, 8);
+  const Target target = {&plan, dst.data()};
+  EXPECT_EQ(Copy(pieces, {&target, 1}), static_cast<int64_t>(src.size()));
+  EXPECT_EQ(dst, expected);
 }
 
 }  // namespace

@@ -6,7 +6,8 @@ A test is a target of tests/ ("plan_test"), or a script and its arguments
 of date, which is an error.
 """
 
-GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "graph_test"]
+GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "chains_test",
+            "graph_test"]
 ENGINE = ["copy_test", "pieces_test"]
 
 KERNELS = [
@@ -123,10 +124,10 @@ SERVER = [
      "return 0;", "", ["guard/keepalive.py"]),
     # Admission: not returned, or returned twice.
     ("server/process/admission.cc", "  admission_.held_ -= held_;\n", "",
-     ["service_test", "stream_test"]),
+     ["service_test", "stream_test", "stream_limits_test"]),
     ("server/process/admission.cc",
      "    admission_.held_ -= bytes;\n    refused_",
-     "    refused_", ["service_test", "stream_test"]),
+     "    refused_", ["service_test", "stream_test", "stream_limits_test"]),
     # Shares, and who may come in.
     ("server/process/admission.cc", "own > held_ &&\n", "\n", ["guard_test"]),
     ("server/process/admission.cc", "own > 0 && ", "", ["guard_test"]),
@@ -164,9 +165,9 @@ SERVER = [
      ["service_test", "e2e/errors.py"]),
     # Streams.
     ("server/stream/stream.cc", "if (received_ == size) return",
-     "if (received_ <= size) return", ["stream_test"]),
+     "if (received_ <= size) return", ["stream_test", "stream_limits_test"]),
     ("server/stream/stream.cc", "if (data.size() > size - received_)",
-     "if (data.size() > size)", ["stream_test"]),
+     "if (data.size() > size)", ["stream_limits_test"]),
     ("server/stream/route.cc",
      "ready = std::min(ready, o.dst_begin + part.dst_offset / 8);", "",
      ["stream_test"]),
@@ -176,7 +177,7 @@ SERVER = [
     # The Open Inference Protocol.
     ("server/oip/message/contents.cc",
      "if (out.count() != elements) return out.WrongCount("
-     "absl::StrCat(out.count()));", "", ["infer_wire_test"]),
+     "absl::StrCat(out.count()));", "", ["contents_test"]),
     ("server/shm/regions.cc",
      "if (offset + byte_size > static_cast<uint64_t>(info.st_size))",
      "if (offset > static_cast<uint64_t>(info.st_size))",

@@ -8,59 +8,16 @@ import pathlib
 import re
 import struct
 import sys
-import threading
-import time
 
 import numpy as np
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-from harness import MIB, Axisd, Checks, Refusal, oip, outcome  # noqa: E402
+from harness import MIB, Axisd, Checks, oip, outcome  # noqa: E402
+from changing_memory import check_rewriting, check_shrinking  # noqa: E402
 from memory import SharedMemory  # noqa: E402
-
-
-class Client:
-    """Registers regions and infers through them."""
-
-    def __init__(self, server: Axisd):
-        self.server, self.stub = server, server.inference
-
-    def register(self, name: str, key: str, size: int, offset: int = 0):
-        return outcome(self.stub.SystemSharedMemoryRegister,
-                       oip.SystemSharedMemoryRegisterRequest(
-                           name=name, key=key, offset=offset, byte_size=size))
-
-    def unregister(self, name: str = ""):
-        return outcome(self.stub.SystemSharedMemoryUnregister,
-                       oip.SystemSharedMemoryUnregisterRequest(name=name))
-
-    def transpose(self, shape, datatype: str, region: tuple,
-                  output: tuple = ()):
-        """Turns a matrix that lies in (region, offset, size)."""
-        request = oip.ModelInferRequest(model_name="Transpose")
-        request.inputs.add(name="arg", datatype=datatype, shape=shape)
-        place(request.inputs[0].parameters, *region)
-        request.inputs.add(name="input_order", datatype="INT8", shape=[0])
-        request.raw_input_contents.append(b"")
-        if output:
-            place(request.outputs.add(name="output").parameters, *output)
-        return outcome(self.stub.ModelInfer, request)
-
-
-def place(parameters, region: str, offset: int, size: int) -> None:
-    parameters["shared_memory_region"].string_param = region
-    parameters["shared_memory_offset"].int64_param = offset
-    parameters["shared_memory_byte_size"].int64_param = size
-
-
-def code(answer) -> str:
-    return answer.code if isinstance(answer, Refusal) else "OK"
-
-
-def matrix(rows: int, columns: int) -> np.ndarray:
-    return np.random.default_rng(rows).integers(
-        0, 256, (rows, columns), dtype=np.uint8)
+from region_client import Client, code, matrix, place  # noqa: E402
 
 
 def check_off(check: Checks, axisd: str) -> None:
@@ -73,6 +30,8 @@ def check_off(check: Checks, axisd: str) -> None:
                                   oip.SystemSharedMemoryStatusRequest()),
                 "infer": client.transpose([1, 1], "UINT8", ("r", 0, 1)),
         }.items():
+            # gRPC's code for what is not enabled in a service. INVALID_ARGUMENT
+            # would say that another request would do better, and none would.
             check(f"without the flag {name} is UNIMPLEMENTED",
                   code(answer) == "UNIMPLEMENTED", answer)
         announced = server.inference.ServerMetadata(
@@ -189,97 +148,6 @@ def check_no_copies(check: Checks, client: Client) -> None:
     check("nothing is staged", grown < 8 * MIB and
           client.server.copies()["joined"] == joined, grown)
     client.unregister()
-    shared.close()
-
-
-def while_busy(work, disturb, seconds: float) -> list:
-    """Calls `work` from several threads while `disturb` runs; the answers."""
-    answers, stop = [], threading.Event()
-
-    def loop():
-        while not stop.is_set():
-            answers.append(work())
-
-    threads = [threading.Thread(target=loop) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        disturb()
-    stop.set()
-    for thread in threads:
-        thread.join()
-    return answers
-
-
-def check_shrinking(check: Checks, client: Client) -> None:
-    size = 16 * MIB
-    x = matrix(4096, 4096)
-    shared = SharedMemory(x.tobytes() + bytes(size))
-    shrunk = [0]
-
-    def disturb():
-        time.sleep(shrunk[0] % 10 * 0.003)
-        shared.resize((0, 5000, size // 2, size + 4096)[shrunk[0] % 4])
-        time.sleep(0.001)
-        shared.resize(2 * size)
-        client.unregister("r")
-        client.register("r", shared.key, 2 * size)
-        shrunk[0] += 1
-
-    client.register("r", shared.key, 2 * size)
-    for name, output in (("input", ()), ("output", ("r", size, size))):
-        answers = while_busy(lambda: client.transpose(
-            x.shape, "UINT8", ("r", 0, size), output), disturb, 2)
-        codes = {c: [code(a) for a in answers].count(c)
-                 for c in {code(a) for a in answers}}
-        caught = sum("while it was in use" in getattr(a, "message", "")
-                     for a in answers)
-        print(f"{name} shrunk {shrunk[0]} times: {codes}, {caught} while the "
-              "engine was at it")
-        check(f"it happens while the engine is at the {name}", caught > 0)
-        check(f"a shrinking {name} spoils its own answer alone",
-              set(codes) <= {"OK", "FAILED_PRECONDITION", "NOT_FOUND"} and
-              len(answers) > 5, codes)
-    client.unregister()
-    shared.write(x.tobytes())
-    client.register("r", shared.key, 2 * size)
-    answer = client.transpose(x.shape, "UINT8", ("r", 0, size),
-                              ("r", size, size))
-    check("a region that is whole works again", code(answer) == "OK" and
-          shared.read(size, size) == x.T.tobytes(), answer)
-    shared.resize(100)
-    check("one that is not is FAILED_PRECONDITION", code(client.transpose(
-        [2, 3], "UINT8", ("r", 0, 6))) == "FAILED_PRECONDITION")
-    client.unregister()
-    shared.close()
-
-
-def check_rewriting(check: Checks, client: Client) -> None:
-    """Lengths of strings that change while they are read."""
-    count = 20000
-    good = struct.pack("<I", 4) + b"abcd"
-    shared = SharedMemory(good * count)
-    client.register("r", shared.key, 8 * count)
-    view = shared.map()
-    random = np.random.default_rng(1)
-
-    def disturb():
-        at = 8 * int(random.integers(count))
-        view[at:at + 4] = struct.pack("<I", int(random.integers(2**32)))
-        time.sleep(0.0005)
-        view[at:at + 8] = good
-
-    answers = while_busy(lambda: client.transpose(
-        [count], "BYTES", ("r", 0, 8 * count)), disturb, 2)
-    codes = {code(a) for a in answers}
-    check("strings that change are answered or refused",
-          codes <= {"OK", "INVALID_ARGUMENT"} and len(answers) > 20, codes)
-    answer = client.transpose([count], "BYTES", ("r", 0, 8 * count))
-    check("strings at rest are right", code(answer) == "OK" and
-          answer.raw_output_contents[0] == good * count)
-    client.unregister()
-    view.close()
     shared.close()
 
 

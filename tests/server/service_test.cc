@@ -6,39 +6,25 @@
 
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "axis/v1/tensor_service.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpc/health/v1/health.grpc.pb.h"
+#include "server/elements/types.h"
 #include "server/server.h"
+#include "tests/server/server_fixture.h"
 
 namespace axis {
 namespace {
 
-namespace pb = ::axis::v1;
 using grpc::health::v1::HealthCheckRequest;
 using grpc::health::v1::HealthCheckResponse;
+using testing::FieldOf;
 
-class Service : public testing::Test {
+class Service : public testing::ServerTest {
  protected:
-  void StartWith(Options options) {
-    options.listen = {"127.0.0.1:0"};
-    options.metrics = "";
-    options.drain_timeout = absl::Milliseconds(200);
-    auto server = Server::Start(options, log_);
-    ASSERT_TRUE(server.ok()) << server.status();
-    server_ = *std::move(server);
-    grpc::ChannelArguments arguments;
-    arguments.SetMaxReceiveMessageSize(-1);
-    channel_ = grpc::CreateCustomChannel(
-        absl::StrCat("127.0.0.1:", server_->ports()[0]),
-        grpc::InsecureChannelCredentials(), arguments);
-    stub_ = pb::TensorService::NewStub(channel_);
-  }
   void SetUp() override { StartWith({}); }
-  void TearDown() override { server_->Shutdown(); }
 
   // A tensor of bytes 0, 1, 2, ...
   static void Fill(pb::Tensor* tensor, std::vector<int64_t> shape) {
@@ -49,22 +35,7 @@ class Service : public testing::Test {
     std::string& data = *tensor->mutable_data();
     for (int64_t i = 0; i < n; ++i) data += static_cast<char>(i);
   }
-
-  const Log log_{Log::Format::kText};
-  std::unique_ptr<Server> server_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<pb::TensorService::Stub> stub_;
 };
-
-// The path of the field that `status` blames; "" if none.
-std::string FieldOf(const grpc::Status& status) {
-  google::rpc::Status rich;
-  google::rpc::BadRequest bad;
-  if (!rich.ParseFromString(status.error_details()) ||
-      rich.details_size() == 0 || !rich.details(0).UnpackTo(&bad))
-    return "";
-  return bad.field_violations(0).field();
-}
 
 bool HasRetryInfo(const grpc::Status& status) {
   google::rpc::Status rich;

@@ -80,6 +80,34 @@ inline std::string Bytes(const Payload& payload) {
   return out;
 }
 
+// ---- Mutating --------------------------------------------------------------
+
+// One byte or a few, changed, left out, said again or cut off.
+inline void Mutate(std::string& bytes, Rng& rng) {
+  constexpr absl::string_view kBytes =
+      "\x0A\x0B\x0C\x08\x12\x1A\x22\x28\x7F\x80\xFF\x01\x02";
+  if (bytes.empty()) return;
+  const size_t at = static_cast<size_t>(Pick(rng, std::ssize(bytes)));
+  switch (Pick(rng, 5)) {
+    case 0:
+      bytes[at] = static_cast<char>(rng());
+      break;
+    case 1:
+      bytes[at] = kBytes[static_cast<size_t>(rng() % kBytes.size())];
+      break;
+    case 2:
+      bytes.erase(at, static_cast<size_t>(1 + Pick(rng, 4)));
+      break;
+    case 3:
+      bytes.insert(
+          at, bytes.substr(static_cast<size_t>(Pick(rng, std::ssize(bytes))),
+                           rng() % 16));
+      break;
+    default:
+      bytes.resize(at);
+  }
+}
+
 // ---- The oracle ------------------------------------------------------------
 
 template <class Request>

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <fstream>
 #include <sstream>
@@ -16,6 +17,12 @@
 #include "absl/strings/str_join.h"
 
 namespace axis::bench {
+
+using Clock = std::chrono::steady_clock;
+
+inline double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 struct Usage {
   double cpu_seconds = 0;    // of all threads, in user and kernel space

@@ -33,12 +33,7 @@
 namespace axis::bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using Options = std::map<std::string, std::string>;
-
-double Since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // How to load a server.
 struct Load {
