@@ -90,15 +90,16 @@ KERNELS = [
     ("kernels/copy/byte_copy.cc",
      "if (outer.src_stride == loop.extent * loop.src_stride &&",
      "if (", ENGINE),
-    ("kernels/copy/block_plan.cc", "if (last != bytes - 1) return 0;", "",
-     ENGINE),
+    ("kernels/copy/block/shuffle.cc",
+     "return last == bytes - 1 && runs.src_stride == bytes &&",
+     "return runs.src_stride == bytes &&", ENGINE),
     ("kernels/copy/narrow/pack.cc",
      "packed[i] = static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);",
      "packed[i] = static_cast<uint8_t>(items[2 * i + 1] | items[2 * i] << 4);",
      ENGINE),
     ("kernels/copy/block/runs-inl.h",
-     "for (; i + kVectorBytes < bytes; i += kVectorBytes)",
-     "for (; i + 2 * kVectorBytes < bytes; i += kVectorBytes)", ENGINE),
+     "for (; i + 4 * kV < bytes; i += 4 * kV)",
+     "for (; i + 5 * kV < bytes; i += 4 * kV)", ENGINE),
 ]
 
 SERVER = [
