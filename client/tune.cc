@@ -1,5 +1,7 @@
 #include "client/tune.h"
 
+#include <grpcpp/version_info.h>
+
 #include <climits>
 #include <cstdlib>
 #include <cstring>
@@ -20,7 +22,10 @@ void TuneProcess() {
     mallopt(M_TOP_PAD, 16 << 20);
   }
 #endif
+#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR < 53
+  // Later ones know it no more, and say so on standard error.
   setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
+#endif
 }
 
 }  // namespace axis

@@ -1,6 +1,7 @@
 #include "server/process/host.h"
 
 #include <fcntl.h>
+#include <grpcpp/version_info.h>
 #include <malloc.h>
 #include <sched.h>
 #include <sys/resource.h>
@@ -69,7 +70,10 @@ void PrepareProcess() {
   mallopt(M_TOP_PAD, 16 << 20);
   // gRPC reads sockets in pieces of 8 to 64 KiB unless told otherwise; large
   // pieces let the engine read a message where it lies.
+#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR < 53
+  // Later ones know it no more, and complain.
   setenv("GRPC_EXPERIMENTS", "-tcp_read_chunks", 0);
+#endif
   // Debian builds absl, and so the locks of gRPC, to watch for deadlocks: a
   // sixth of the instructions of a small call.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "axis/v1/tensor_service.grpc.pb.h"
+#include "google/protobuf/text_format.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "grpcpp/ext/health_check_service_server_builder_option.h"
@@ -112,9 +113,15 @@ class FakeServer : public pb::TensorService::Service {
  private:
   grpc::Status Note(const std::string& method,
                     const google::protobuf::Message& request) {
+    // Not ShortDebugString(), whose text newer protobufs vary on purpose.
+    google::protobuf::TextFormat::Printer printer;
+    printer.SetSingleLineMode(true);
+    std::string text;
+    printer.PrintToString(request, &text);
+    if (text.ends_with(' ')) text.pop_back();
     {
       const std::lock_guard lock(mutex_);
-      last_ = method + " " + request.ShortDebugString();
+      last_ = method + " " + text;
     }
     ++calls_;
     return before();
