@@ -59,7 +59,10 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
   args.SetMaxSendMessageSize(options.max_message_bytes);
   args.SetServiceConfigJSON(ServiceConfig(options.wait_for_ready));
   args.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, retry_bytes);
-  // Two minutes by default: too long to notice that a replica is back.
+  // A second and two minutes by default: the one is longer than a call is tried
+  // again, so that a connection that failed once would fail it; the other too
+  // long to notice that a replica is back.
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 5000);
   return grpc::CreateCustomChannel(target, Credentials(options), args);
 }

@@ -215,8 +215,11 @@ class AxisServer final : public Server {
     };
     set(GRPC_ARG_MAX_CONNECTION_AGE_MS, options_.max_connection_age);
     set(GRPC_ARG_KEEPALIVE_TIME_MS, options_.keepalive);
-    set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-        std::min(options_.keepalive, kKeepaliveTimeout));
+    const absl::Duration patience =
+        std::min(options_.keepalive, kKeepaliveTimeout);
+    set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, patience);
+    // Newer ones wait that long for the answer to any ping.
+    set("grpc.http2.ping_timeout_ms", patience);
     set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinClientPing);
     // With calls or without.
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);

@@ -17,6 +17,8 @@ mounted=()
 
 clean_up() {
   local folder
+  # Tests that make network namespaces mount one, too.
+  umount "$root/run/netns" 2>/dev/null || true
   for folder in "${mounted[@]}"; do
     umount "$folder" || umount --lazy "$folder"
   done

@@ -88,7 +88,11 @@ mount=$(container=$(buildah "${store[@]}" from --pull-never "$image") &&
 size=$(du -sb --apparent-size "$mount" | cut -f 1)
 say "$((size / 1000000)).$((size / 100000 % 10)) MB of files, archive of" \
   "$(($(stat -c %s "$archive") / 1000000)) MB, layers $(layers)"
-[[ $size -lt 40000000 ]] || { echo "FAILED: 40 MB or more" >&2; exit 1; }
+# What is shipped; the libraries of other Debians are not ours to choose.
+if [[ $debian == bookworm && $size -ge 40000000 ]]; then
+  echo "FAILED: 40 MB or more" >&2
+  exit 1
+fi
 if find "$mount" -name '*sh' -path '*bin*' | grep .; then
   echo "FAILED: there is a shell in it" >&2
   exit 1

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
 
@@ -56,6 +57,20 @@ TEST(ClientConnectionTest, AServerThatIsAwayIsNamed) {
   EXPECT_EQ(refused.code(), StatusCode::kUnavailable);
   EXPECT_EQ(refused.message().find("cannot reach " + nowhere), 0u) << refused;
   EXPECT_FALSE(Client(nowhere).Health().ok());
+}
+
+TEST(ClientConnectionTest, AConnectionThatFailsOnceIsTriedAgain) {
+  const std::string address = Nowhere();
+  std::unique_ptr<FakeServer> server;
+  std::thread starter([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    server = std::make_unique<FakeServer>(address);
+  });
+  Client::Options options;
+  options.wait_for_ready = false;
+  const auto status = Client(address, options).Transpose(Small(), {}).status();
+  starter.join();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(ClientConnectionTest, CallsGoAgainWhenTheServerIsUnavailable) {

@@ -45,12 +45,12 @@ def transpose(rows: int, columns: int) -> pb.TransposeRequest:
 
 
 def long_pipeline() -> pb.RunPipelineRequest:
-    """64 passes over 12 MB."""
+    """64 passes over 48 MB, more than caches hold."""
     return pb.RunPipelineRequest(
-        inputs=[pb.Tensor(data_type="DATA_TYPE_U8", shape=[50000, 240],
-                          data=bytes(12_000_000))],
+        inputs=[pb.Tensor(data_type="DATA_TYPE_U8", shape=[1250, 38400],
+                          data=bytes(48_000_000))],
         ops=[pb.Op(shuffle_channels=pb.ShuffleChannels(group=group))
-             for group in 32 * (16, 10)])
+             for group in 32 * (160, 100)])
 
 
 def answered(method, request, *metadata) -> dict:
@@ -131,24 +131,27 @@ def check_slow(check: Checks, server: Axisd) -> None:
     line = wait_for(server, "slow call", request_id="slow-1")
     check("a slow call has a line that says where the time went",
           line.get("trace_id") == TRACE and line["copy_seconds"] >
-          line["seconds"] / 2 and line["inputs"] == "U8[50000,240]", line)
+          line["seconds"] / 2 and line["inputs"] == "U8[1250,38400]", line)
 
 
 def check_given_up(check: Checks, server: Axisd) -> None:
-    server.stub.RunPipeline(long_pipeline(), timeout=60)
+    request = long_pipeline()
+    start = time.monotonic()
+    server.stub.RunPipeline(request, timeout=60)
+    seconds = time.monotonic() - start
     call = server.stub.RunPipeline.future(
-        long_pipeline(), metadata=(("x-request-id", "gone-1"),), timeout=60)
+        request, metadata=(("x-request-id", "gone-1"),), timeout=60)
     deadline = time.monotonic() + 10
     while server.metrics()["axisd_counted_requests"] == 0:
         if time.monotonic() > deadline:
             break
-    time.sleep(0.05)
+    time.sleep(seconds / 5)
     call.cancel()
     line = wait_for(server, "call", request_id="gone-1")
     check("a cancelled call stopped in copy", line.get("code") == "CANCELLED"
           and line.get("stopped_in") == "copy" and line["strided"] < 64, line)
     try:
-        server.stub.RunPipeline(long_pipeline(), timeout=0.15,
+        server.stub.RunPipeline(request, timeout=seconds * 0.6,
                                 metadata=(("x-request-id", "late-1"),))
         check("the call is late", False)
     except grpc.RpcError as error:
