@@ -17,7 +17,6 @@ namespace axis {
 namespace {
 
 using testing::Checker;
-using testing::CopyElements;
 using testing::EveryTarget;
 using testing::Random;
 using testing::RandomLayout;
