@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/base/internal/sysinfo.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "axis/v1/tensor_service.pb.h"
@@ -54,6 +55,10 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                           const Client::Options& options,
                                           int retry_bytes) {
+  // Counts the CPUs once, which absl else does when a lock is first waited for.
+  // Where there is no /sys, as in a bare chroot, that leaves an errno which gRPC
+  // 1.51, if it is just connecting, takes for that of its connect().
+  absl::base_internal::NumCPUs();
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(options.max_message_bytes);
   args.SetMaxSendMessageSize(options.max_message_bytes);
