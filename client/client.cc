@@ -56,8 +56,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                           const Client::Options& options,
                                           int retry_bytes) {
   // Counts the CPUs once, which absl else does when a lock is first waited for.
-  // Where there is no /sys, as in a bare chroot, that leaves an errno which gRPC
-  // 1.51, if it is just connecting, takes for that of its connect().
+  // Where there is no /sys, as in a bare chroot, that leaves an errno which
+  // gRPC 1.51, if it is just connecting, takes for that of its connect().
   absl::base_internal::NumCPUs();
   grpc::ChannelArguments args;
   args.SetMaxReceiveMessageSize(options.max_message_bytes);
