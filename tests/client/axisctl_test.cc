@@ -143,6 +143,7 @@ TEST_F(AxisctlTest, InputThatIsNoNpyIsStatus2) {
 }
 
 TEST_F(AxisctlTest, OutputThatDoesNotFitIsStatus2) {
+  // A root without the devices of its machine has nothing that is always full.
   if (access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full";
   const Result result = Run(Server() + "--output=/dev/full transpose ''");
   EXPECT_EQ(result.status, 2);

@@ -71,6 +71,10 @@ def check_careful(check: Checks, axisd: str) -> None:
         check("no GOAWAY", goaways == 0, goaways)
 
 
+class NotAllowed(Exception):
+    """Containers without CAP_SYS_PTRACE do not show us another's sockets."""
+
+
 def socket_of(server: Axisd, is_wanted) -> socket.socket:
     """A connection of the server, as one of our own sockets."""
     libc = ctypes.CDLL(None, use_errno=True)
@@ -80,7 +84,7 @@ def socket_of(server: Axisd, is_wanted) -> socket.socket:
         if ours < 0:
             if ctypes.get_errno() == errno.EBADF:
                 continue  # closed meanwhile
-            raise OSError(ctypes.get_errno(), "pidfd_getfd")
+            raise NotAllowed(os.strerror(ctypes.get_errno()))
         try:
             link = socket.socket(fileno=ours)
             link.getpeername()
@@ -166,8 +170,11 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
 
 def main() -> None:
     check = Checks()
-    check_reset(check, sys.argv[1])
-    check_unix(check, sys.argv[1])
+    for check_sockets in (check_reset, check_unix):
+        try:
+            check_sockets(check, sys.argv[1])
+        except NotAllowed as why:
+            print(f"SKIPPED {check_sockets.__name__}: pidfd_getfd: {why}")
     check_slow_reader(check, sys.argv[1])
     check_vanished(check, sys.argv[1])
     check_careful(check, sys.argv[1])

@@ -6,6 +6,7 @@
 #include <tbb/task_arena.h>
 
 #include <cstdlib>
+#include <functional>
 #include <vector>
 
 #include "kernels/plan.h"
@@ -31,14 +32,21 @@ int64_t CountFromEnvironment(int64_t otherwise) {
 
 constexpr int64_t kElements = 6000;
 
-TEST(CopyTest, MovesWhatRandomPlansSay) {
-  static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 48, 256};
+// Calls f `count` times, on one target after the other, until it fails.
+void OnEveryTarget(int64_t count,
+                   const std::function<void(Random&, Checker&)>& f) {
   Checker checker(1 << 20);
   EveryTarget target;
-  Random& random = checker.random();
-  const int64_t count = CountFromEnvironment(20000);
   for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
     target.Use(static_cast<size_t>(i));
+    f(checker.random(), checker);
+  }
+}
+
+TEST(CopyTest, MovesWhatRandomPlansSay) {
+  static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 48, 256};
+  OnEveryTarget(CountFromEnvironment(20000), [](Random& random,
+                                                Checker& checker) {
     const int64_t bits = random.Of(kWidths);
     const Shape shape =
         RandomShape(random, random.OneIn(8) ? kElements : kElements / 10);
@@ -49,53 +57,41 @@ TEST(CopyTest, MovesWhatRandomPlansSay) {
       const View src = RandomLayout(random, shape);
       checker.Check({src}, {RandomLayout(random, shape)}, bits, Reach(src));
     }
-  }
+  });
 }
 
 // What kernels for few, short or many small rows are for.
 TEST(CopyTest, TransposesSmallMatrices) {
   static const std::vector<int64_t> kWidths = {8, 16, 32, 64};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  const int64_t count = CountFromEnvironment(20000) / 4;
-  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
-    target.Use(static_cast<size_t>(i));
-    const bool many = random.OneIn(2);
-    Shape shape = {random.In(1, many ? 100 : 3), random.In(2, 9),
-                   random.In(2, many ? 20 : 300)};
-    if (random.OneIn(2)) std::swap(shape[1], shape[2]);
-    const View src = Permute(Dense(shape), std::vector<int64_t>{0, 2, 1});
-    checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
-                  Reach(Dense(shape)));
-  }
+  OnEveryTarget(
+      CountFromEnvironment(20000) / 4, [](Random& random, Checker& checker) {
+        const bool many = random.OneIn(2);
+        Shape shape = {random.In(1, many ? 100 : 3), random.In(2, 9),
+                       random.In(2, many ? 20 : 300)};
+        if (random.OneIn(2)) std::swap(shape[1], shape[2]);
+        const View src = Permute(Dense(shape), std::vector<int64_t>{0, 2, 1});
+        checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
+                      Reach(Dense(shape)));
+      });
 }
 
 TEST(CopyTest, MovesNarrowElementsAtEveryPhase) {
   static const std::vector<int64_t> kWidths = {1, 2, 4, 3, 6};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  const int64_t count = CountFromEnvironment(20000) / 4;
-  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
-    target.Use(static_cast<size_t>(i));
-    const Shape shape =
-        RandomShape(random, random.OneIn(8) ? kElements * 4 : kElements / 5);
-    const View src = random.OneIn(2) ? RandomView(random, shape)
-                                     : RandomLayout(random, shape);
-    checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
-                  std::max(Reach(src), Reach(Dense(shape))));
-  }
+  OnEveryTarget(
+      CountFromEnvironment(20000) / 4, [](Random& random, Checker& checker) {
+        const Shape shape = RandomShape(
+            random, random.OneIn(8) ? kElements * 4 : kElements / 5);
+        const View src = random.OneIn(2) ? RandomView(random, shape)
+                                         : RandomLayout(random, shape);
+        checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
+                      std::max(Reach(src), Reach(Dense(shape))));
+      });
 }
 
 TEST(CopyTest, ReadsTheSourceOfASplitForAllItsTargets) {
   static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 4, 1, 6};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  const int64_t count = CountFromEnvironment(20000) / 4;
-  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
-    target.Use(static_cast<size_t>(i));
+  OnEveryTarget(CountFromEnvironment(20000) / 4, [](Random& random,
+                                                    Checker& checker) {
     const Shape shape = RandomShape(random, kElements);
     const size_t axis = static_cast<size_t>(
         random.In(0, static_cast<int64_t>(shape.size()) - 1));
@@ -112,7 +108,7 @@ TEST(CopyTest, ReadsTheSourceOfASplitForAllItsTargets) {
       at += extent;
     }
     checker.Check(src, dst, random.Of(kWidths), Reach(Dense(shape)));
-  }
+  });
 }
 
 // Large enough for tasks, for stores past the caches, and for both at once.
