@@ -24,7 +24,7 @@
 
 #include "kernels/copy.h"
 #include "kernels/program.h"
-#include "tests/bench/peer.h"
+#include "tests/bench/peers/peer.h"
 
 namespace axis::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <unsupported/Eigen/CXX11/Tensor>
 #include <utility>
 
-#include "tests/bench/peer.h"
+#include "tests/bench/peers/peer.h"
 
 namespace axis::bench {
 namespace {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "tests/bench/peer.h"
+#include "tests/bench/peers/peer.h"
 
 namespace axis::bench {
 namespace {
