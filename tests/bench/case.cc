@@ -1,5 +1,6 @@
 #include "tests/bench/case.h"
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <numeric>
@@ -22,37 +23,75 @@ Dims ReadDims(std::istream& in) {
   return dims;
 }
 
+// The block of a layout: 1 of nchw, 0 of nhwc, 16 of nChw16c.
+int64_t ReadBlock(std::istream& in) {
+  std::string layout;
+  in >> layout;
+  if (layout == "nchw") return 1;
+  if (layout == "nhwc") return 0;
+  if (layout.starts_with("nChw")) return std::stoll(layout.substr(4));
+  throw std::invalid_argument("unknown layout " + layout);
+}
+
+// Where the elements of a tensor lie whose channels are in blocks.
+class Blocks {
+ public:
+  explicit Blocks(const Case& c)
+      : batch_(c.shape[0]),
+        block_(c.block),
+        blocks_((c.shape[1] + block_ - 1) / block_),
+        positions_(Product(c.shape) / batch_ / c.shape[1]) {}
+
+  int64_t Size() const { return batch_ * blocks_ * positions_ * block_; }
+  int64_t At(int64_t n, int64_t channel, int64_t position) const {
+    return ((n * blocks_ + channel / block_) * positions_ + position) * block_ +
+           channel % block_;
+  }
+  int64_t positions() const { return positions_; }
+
+ private:
+  int64_t batch_, block_, blocks_, positions_;
+};
+
 // Derives the pieces of `c` from what its op is defined to do.
 void AddPieces(Case& c) {
-  Dims strides(c.shape.size());
+  Dims shape = c.shape;
+  size_t axis = c.axis;
+  if (c.block == 0) {  // as it lies in memory
+    std::rotate(shape.begin() + 1, shape.begin() + 2, shape.end());
+    axis = shape.size() - 1;
+  }
+  Dims strides(shape.size());
   int64_t stride = 1;
-  for (size_t i = c.shape.size(); i-- > 0; stride *= c.shape[i])
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
     strides[i] = stride;
   if (c.op == "Transpose") {
     Piece piece;
     for (int64_t i : c.perm) {
-      piece.dims.push_back(c.shape[static_cast<size_t>(i)]);
+      piece.dims.push_back(shape[static_cast<size_t>(i)]);
       piece.src_strides.push_back(strides[static_cast<size_t>(i)]);
     }
     c.pieces = {piece};
-  } else if (c.op == "ShuffleChannels") {
-    // out[j * group + i] = in[i * (C / group) + j]
-    Piece piece{c.shape, strides};
-    const auto at = static_cast<ptrdiff_t>(c.axis);
-    const int64_t rest = c.shape[c.axis] / c.group;
-    piece.dims[c.axis] = rest;
-    piece.dims.insert(piece.dims.begin() + at + 1, c.group);
-    piece.src_strides.insert(piece.src_strides.begin() + at + 1,
-                             rest * strides[c.axis]);
-    c.pieces = {piece};
-  } else {
+  } else if (c.op == "VariadicSplit") {
     int64_t begin = 0;
     for (int64_t length : c.lengths) {
-      Piece piece{c.shape, strides, begin * strides[c.axis]};
-      piece.dims[c.axis] = length;
+      Piece piece{shape, strides, begin * strides[axis]};
+      piece.dims[axis] = length;
       c.pieces.push_back(piece);
       begin += length;
     }
+  } else if (c.block > 1) {
+    c.pieces = {{{Blocks(c).Size()}, {}}};
+  } else {
+    // out[j * group + i] = in[i * (C / group) + j]
+    Piece piece{shape, strides};
+    const auto at = static_cast<ptrdiff_t>(axis);
+    const int64_t rest = shape[axis] / c.group;
+    piece.dims[axis] = rest;
+    piece.dims.insert(piece.dims.begin() + at + 1, c.group);
+    piece.src_strides.insert(piece.src_strides.begin() + at + 1,
+                             rest * strides[axis]);
+    c.pieces = {piece};
   }
   int64_t offset = 0;
   for (Piece& piece : c.pieces) {
@@ -80,6 +119,20 @@ void MoveItem(int64_t bits, const std::byte* src, int64_t from, std::byte* dst,
   dst[to * bits / 8] |= value << shift(to);
 }
 
+// out[j * group + i] = in[i * (C / group) + j] of the channels; padding is 0.
+std::vector<std::byte> Shuffled(const Case& c, const std::byte* src) {
+  const Blocks blocks(c);
+  std::vector<std::byte> out(static_cast<size_t>(c.src_bytes));
+  const int64_t rest = c.shape[1] / c.group;
+  for (int64_t n = 0; n < c.shape[0]; ++n)
+    for (int64_t i = 0; i < c.group; ++i)
+      for (int64_t j = 0; j < rest; ++j)
+        for (int64_t s = 0; s < blocks.positions(); ++s)
+          MoveItem(c.item_bits, src, blocks.At(n, i * rest + j, s), out.data(),
+                   blocks.At(n, j * c.group + i, s));
+  return out;
+}
+
 }  // namespace
 
 int64_t Product(const Dims& dims) {
@@ -95,19 +148,25 @@ Case ReadCase(std::istream& in) {
     c.perm = ReadDims(in);
   } else if (c.op == "ShuffleChannels") {
     in >> c.axis >> c.group;
+  } else if (c.op == "Shuffle") {
+    c.axis = 1;
+    in >> c.group;
+    c.block = ReadBlock(in);
   } else if (c.op == "VariadicSplit") {
     in >> c.axis;
     c.lengths = ReadDims(in);
   } else {
     throw std::invalid_argument("unknown op " + c.op);
   }
-  c.src_bytes = Bytes(Product(c.shape), c.item_bits);
+  const int64_t items = c.block > 1 ? Blocks(c).Size() : Product(c.shape);
+  c.src_bytes = Bytes(items, c.item_bits);
   AddPieces(c);
   return c;
 }
 
 std::vector<std::byte> Expected(const Case& c, const Piece& piece,
                                 const std::byte* src) {
+  if (c.block > 1) return Shuffled(c, src);
   std::vector<std::byte> out(static_cast<size_t>(piece.bytes));
   Dims index(piece.dims.size());
   int64_t from = piece.src_offset;

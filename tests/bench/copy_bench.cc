@@ -6,8 +6,7 @@
 //   case OP BITS SHAPE ARGUMENT...  -> CRC32 of the outputs, names of who runs
 //   round                           -> seconds of one run, one for each name
 //   latency                         -> "LABEL=NANOSECONDS ..." of a tiny case
-// Lists are comma-separated. The arguments are the permutation of a Transpose,
-// axis and group of a ShuffleChannels, axis and lengths of a VariadicSplit.
+// The arguments of each op are ReadCase()'s, lists being comma-separated.
 #include <sys/mman.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -23,8 +22,7 @@
 #include <thread>
 
 #include "kernels/copy.h"
-#include "kernels/program.h"
-#include "tests/bench/peers/peer.h"
+#include "tests/bench/peers/engine.h"
 
 namespace axis::bench {
 namespace {
@@ -62,37 +60,6 @@ class Pages {
   size_t bytes_;
   void* map_;
 };
-
-Op OpOf(const Case& c) {
-  if (c.op == "Transpose") return Transpose{{c.perm.begin(), c.perm.end()}};
-  if (c.op == "ShuffleChannels")
-    return ShuffleChannels{static_cast<int64_t>(c.axis), c.group};
-  return VariadicSplit{static_cast<int64_t>(c.axis),
-                       {c.lengths.begin(), c.lengths.end()}};
-}
-
-Program ProgramOf(const Case& c) {
-  const InputSpec input{Shape(c.shape.begin(), c.shape.end()), c.item_bits};
-  const Op op = OpOf(c);
-  auto program =
-      CompileProgram({&input, 1}, {&op, 1}, [](size_t) { return "op"; });
-  if (!program.ok() || program->passes.size() != 1)
-    Die("does not compile to one pass: " + program.status().ToString());
-  return *std::move(program);
-}
-
-Peer EnginePeer(const Case& c, Buffers buffers) {
-  auto program = std::make_shared<Program>(ProgramOf(c));
-  std::vector<Target> targets;
-  for (size_t k = 0; k < c.pieces.size(); ++k)
-    targets.push_back({&program->passes[0].writes[k].plan,
-                       buffers.dst + c.pieces[k].dst_offset});
-  const std::span source(buffers.src, static_cast<size_t>(c.src_bytes));
-  // The targets point into the program: it has to come along.
-  return {"engine", [source, targets, owner = std::move(program)] {
-            Copy({&source, 1}, targets);
-          }};
-}
 
 // One memcpy for each thread, cut on lines of 64 bytes.
 Peer MemcpyPeer(size_t bytes, Buffers buffers, int threads) {

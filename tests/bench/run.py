@@ -9,6 +9,7 @@ tells the method and how to read the results.
 
 import argparse
 import json
+import math
 import os
 import pathlib
 import statistics
@@ -19,8 +20,8 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-BITS = {"u1": 1, "u4": 4, "u8": 8, "f16": 16, "f32": 32, "f64": 64,
-        "c128": 128}
+BITS = {"u1": 1, "u4": 4, "u8": 8, "f16": 16, "bf16": 16, "f32": 32,
+        "f64": 64, "c128": 128}
 # Each is installed on its own, so that one that is out of reach does not take
 # the others with it; the first module is the one to import.
 PYPI = [["numpy"], ["openvino"], ["onnxruntime", "onnx"], ["torch"]]
@@ -123,15 +124,19 @@ def command_of(case):
         words += [numbers("perm")]
     elif case["op"] == "ShuffleChannels":
         words += [case["axis"], case["group"]]
+    elif case["op"] == "Shuffle":
+        words += [case["group"], case["layout"]]
     else:
         words += [case["axis"], numbers("lengths")]
     return " ".join(map(str, words))
 
 
 def bytes_of(case):
-    items = 1
-    for extent in case["shape"]:
-        items *= extent
+    items = math.prod(case["shape"])
+    # The last block of channels is padded.
+    if block := int(case.get("layout", "").strip("nChwc") or 0):
+        channels = case["shape"][1]
+        items = items // channels * -(-channels // block) * block
     return (items * BITS[case["dtype"]] + 7) // 8
 
 
@@ -140,8 +145,9 @@ def measure(case, workers, rounds, percentile, agreement):
 
     Adds to `agreement` how fast Python's memcpy was relative to C++'s.
     """
-    narrow = BITS[case["dtype"]] < 8  # which no peer knows
-    workers = [w for w in workers if not (narrow and w.python)]
+    # Elements of less than a byte and Shuffle none of them knows.
+    if BITS[case["dtype"]] < 8 or case["op"] == "Shuffle":
+        workers = [w for w in workers if not w.python]
     sums = {worker.begin(command_of(case)) for worker in workers}
     if len(sums) != 1:
         sys.exit(f"{case['name']}: two opinions on what is right")

@@ -1,4 +1,5 @@
-// oneDNN: its reorder for every case, and its shuffle for ShuffleChannels.
+// oneDNN: its reorder for every case that is strided, and its shuffle for
+// ShuffleChannels and Shuffle.
 #include <memory>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <optional>
@@ -68,6 +69,24 @@ Execution Reorder(const Case& c, const ItemType& item, const Piece& piece,
   return {dnnl::reorder(src, dst), {{DNNL_ARG_FROM, src}, {DNNL_ARG_TO, dst}}};
 }
 
+// What it calls the layout of a Shuffle.
+memory::format_tag TagOf(int64_t block) {
+  switch (block) {
+    case 0:
+      return memory::format_tag::nhwc;
+    case 1:
+      return memory::format_tag::nchw;
+    case 4:
+      return memory::format_tag::nChw4c;
+    case 8:
+      return memory::format_tag::nChw8c;
+    case 16:
+      return memory::format_tag::nChw16c;
+    default:
+      return memory::format_tag::undef;
+  }
+}
+
 Execution Shuffle(const Case& c, const ItemType& item, Buffers buffers,
                   const dnnl::engine& engine) {
   Dims dims = c.shape, strides = DenseStrides(c.shape);
@@ -77,8 +96,13 @@ Execution Shuffle(const Case& c, const ItemType& item, Buffers buffers,
     std::swap(dims[axis], dims[axis - 1]);
     std::swap(strides[axis], strides[axis - 1]);
   }
-  const memory src = MemoryOf(item, dims, strides, engine, buffers.src);
-  const memory dst = MemoryOf(item, dims, strides, engine, buffers.dst);
+  memory src = MemoryOf(item, dims, strides, engine, buffers.src);
+  memory dst = MemoryOf(item, dims, strides, engine, buffers.dst);
+  if (c.op == "Shuffle") {
+    const memory::desc stored(dims, item.type, TagOf(c.block));
+    src = memory(stored, engine, src.get_data_handle());
+    dst = memory(stored, engine, dst.get_data_handle());
+  }
   const dnnl::shuffle_forward::primitive_desc desc(
       {dnnl::prop_kind::forward_inference, src.get_desc(),
        static_cast<int>(axis), static_cast<int>(c.shape[c.axis] / c.group)},
@@ -104,20 +128,23 @@ std::vector<Peer> DnnlPeers(const Case& c, Buffers buffers) {
   const std::optional<ItemType> item = TypeOf(c.item_bits);
   if (!item) return peers;
   const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  // An exception is how it says that it cannot.
-  try {
-    std::vector<Execution> reorders;
-    for (const Piece& piece : c.pieces)
-      reorders.push_back(Reorder(c, *item, piece, buffers, engine));
-    peers.push_back(PeerOf("oneDNN reorder", std::move(reorders), engine));
-  } catch (const dnnl::error&) {
-  }
-  if (c.op != "ShuffleChannels") return peers;
-  try {
-    peers.push_back(
-        PeerOf("oneDNN shuffle", {Shuffle(c, *item, buffers, engine)}, engine));
-  } catch (const dnnl::error&) {
-  }
+  const auto offer = [&](const char* name, const auto& executions) {
+    // An exception is how it says that it cannot.
+    try {
+      peers.push_back(PeerOf(name, executions(), engine));
+    } catch (const dnnl::error&) {
+    }
+  };
+  if (c.block <= 1)
+    offer("oneDNN reorder", [&] {
+      std::vector<Execution> reorders;
+      for (const Piece& piece : c.pieces)
+        reorders.push_back(Reorder(c, *item, piece, buffers, engine));
+      return reorders;
+    });
+  if (c.group > 0)
+    offer("oneDNN shuffle",
+          [&] { return std::vector{Shuffle(c, *item, buffers, engine)}; });
   return peers;
 }
 
