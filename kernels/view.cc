@@ -20,7 +20,7 @@ View Dense(std::span<const int64_t> shape) {
   view.axes.resize(shape.size());
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
-    view.axes[i] = {{shape[i], stride}};
+    view.axes[i].push_back({shape[i], stride});
     // Past an extent of 0 the stride is never used; keep it from vanishing.
     stride *= std::max<int64_t>(shape[i], 1);
   }

@@ -6,6 +6,7 @@
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/shuffle.h"
+#include "kernels/copy/block/side.h"
 
 namespace axis {
 namespace {
@@ -14,6 +15,9 @@ namespace {
 constexpr int64_t kPiece = 16;
 
 constexpr int64_t kPage = 4096;
+
+// So many runs are written past the caches side by side.
+constexpr int64_t kStreamColumns = 32;
 
 // Runs this long are as well read in any order.
 constexpr int64_t kLongItem = 512;
@@ -26,65 +30,6 @@ constexpr int64_t kRowBytes = 64 << 10;
 
 bool IsTransposable(int64_t item) {
   return item <= kPiece && (item & (item - 1)) == 0;
-}
-
-using Loops = absl::InlinedVector<Loop, 8>;
-
-Loop Take(Loops& loops, size_t i) {
-  const Loop loop = loops[i];
-  loops.erase(loops.begin() + static_cast<ptrdiff_t>(i));
-  return loop;
-}
-
-std::optional<size_t> Find(const Loops& loops, int64_t Loop::*stride,
-                           int64_t value) {
-  for (size_t i = 0; i < loops.size(); ++i)
-    if (loops[i].*stride == value) return i;
-  return std::nullopt;
-}
-
-void Append(Side& side, const Loop& loop) {
-  side.loops[static_cast<size_t>(side.num_loops++)] = loop;
-  side.extent *= loop.extent;
-  side.block = side.extent;
-}
-
-// The largest part of `extent` that is at most `most` and divides it.
-int64_t LargestDivisor(int64_t extent, int64_t most) {
-  for (int64_t part = std::min(extent, most); part > 1; --part)
-    if (extent % part == 0) return part;
-  return 1;
-}
-
-// Lets `side` take in the loops that continue it, or parts of them, until it
-// is about `bytes` long: short sides make short runs.
-void Grow(Side& side, int64_t Loop::*stride, int64_t item, int64_t bytes,
-          Loops& loops) {
-  while (side.num_loops < static_cast<int>(side.loops.size()) &&
-         side.extent * item * 2 <= bytes) {
-    const auto next = Find(loops, stride, side.extent * item);
-    if (!next) return;
-    Loop& loop = loops[*next];
-    const int64_t most = std::min(bytes / item, kMaxOffsets) / side.extent;
-    const int64_t part = LargestDivisor(loop.extent, most);
-    if (part == 1) return;
-    Append(side, {part, loop.src_stride, loop.dst_stride});
-    if (part == loop.extent) {
-      Take(loops, *next);
-    } else {
-      loop = {loop.extent / part, loop.src_stride * part,
-              loop.dst_stride * part};
-      return;
-    }
-  }
-}
-
-// Cuts `side` into blocks of about `bytes`, whole lines where there are any.
-void Cut(Side& side, int64_t item, int64_t bytes) {
-  const int64_t line = std::max<int64_t>(1, kLineBytes / item);
-  int64_t items = std::max(line, bytes / item / line * line);
-  items = std::min(items, kMaxOffsets);
-  side.block = std::min(side.extent, items);
 }
 
 // Blocks repeat along the innermost loop left, as many as make `bytes`.
@@ -109,9 +54,19 @@ bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
                              KeepsLines);
 }
 
+// Results that the reader will not find in cache anyway are better written past
+// it. Measured with the reader: copies of rows break even where source and
+// result fill the last level, tiles earlier.
+bool StreamsRows(int64_t total_bytes, const Machine& machine) {
+  return total_bytes >= machine.l3 / 2;
+}
+bool StreamsTiles(int64_t total_bytes, const Machine& machine) {
+  return total_bytes >= machine.l3 / 100 * 32;
+}
+
 // Copies of runs that are no business of registers: one after the other.
-void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
-              bool stream_tiles) {
+void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+              const Machine& machine) {
   plan.kernel = Kernel::kRows;
   std::optional<size_t> b;
   if (!plan.columns.empty()) {
@@ -123,13 +78,20 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
     plan.b.step = plan.item;
     Append(plan.b, Take(loops, *b));
   }
+  // Long runs of whole lines depend on nothing around them in the destination,
+  // so that the source can be read from end to end.
+  const bool stream_rows = StreamsRows(total_bytes, machine);
+  if (stream_rows && !b && plan.item % kLineBytes == 0)
+    std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
+      return x.src_stride > y.src_stride;
+    });
   if (!loops.empty()) {
     // Neighbours in the destination; if there are none, the nearest.
     plan.a.step = loops.back().dst_stride;
     Append(plan.a, Take(loops, loops.size() - 1));
   }
   const bool tiles = b && plan.a.step == plan.item;
-  plan.stream = tiles ? stream_tiles : stream_rows;
+  plan.stream = tiles ? StreamsTiles(total_bytes, machine) : stream_rows;
   if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
     plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
@@ -138,14 +100,17 @@ void PlanRows(BlockPlan& plan, Loops& loops, bool stream_rows,
         plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
     plan.stream = plan.stage || plan.lines;
   }
-  // Columns are read one line after the other, which the machine foresees.
-  if (plan.stream && tiles && plan.columns.empty()) plan.lead = kMaxOffsets;
+  // The machine foresees the lines of columns and of long runs.
+  const bool jumps =
+      plan.stream ? tiles
+                  : !b && plan.item < kPage && total_bytes >= machine.l3 / 4;
+  if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
   const int64_t a_bytes = !tiles ? 64 << 10 : plan.stream ? 2048 : 4096;
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
   Cut(plan.b, plan.item,
-      plan.stream ? 512 : std::max<int64_t>(2048, kRowBytes / plan.a.block));
+      plan.stream ? 1024 : std::max<int64_t>(2048, kRowBytes / plan.a.block));
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }
@@ -199,21 +164,16 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   int64_t a_bytes = 512, b_bytes = dst_conflicts ? 64 : 512;
   if (stream) {
     plan.stage = plan.stream = true;
-    a_bytes = 1024;
-    b_bytes = 256;
-    plan.lines = item < kPiece && dst_stride % kLineBytes == 0 &&
-                 (src_conflicts || !dst_conflicts);
-    if (!plan.lines) {
-      plan.lead = kMaxOffsets;
-    } else if (src_conflicts) {
-      // Larger blocks would evict what is prefetched before its turn.
-      plan.lead = kMaxOffsets;
-      a_bytes = b_bytes = 256;
+    plan.lead = kMaxOffsets;
+    plan.lines = dst_stride % kLineBytes == 0;
+    // Larger blocks would evict what is prefetched before its turn.
+    a_bytes = src_conflicts && item < 8 ? 512 : 1024;
+    if (item >= 8) {
+      b_bytes = 512;
+    } else if (src_conflicts || !plan.lines) {
+      b_bytes = 256;
     } else {
-      // Of a page of the destination all, of the source a line at a time.
-      plan.lead = kMaxOffsets;
-      a_bytes = kPage;
-      b_bytes = kLineBytes;
+      b_bytes = std::max(kLineBytes, kStreamColumns * item);
     }
   } else if (src_conflicts && dst_stride % conflict == 0 &&
              total_bytes >= machine.l2) {
@@ -247,11 +207,6 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
 
 BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
                      int64_t total_bytes, const Machine& machine) {
-  // Results that the reader will not find in cache anyway are better written
-  // past it. Measured with the reader: copies of rows break even where source
-  // and result fill the last level, tiles earlier.
-  const bool stream_rows = total_bytes >= machine.l3 / 2;
-  const bool stream_tiles = total_bytes >= machine.l3 / 100 * 32;
   BlockPlan plan;
   plan.item = copy.item;
   plan.columns = columns;
@@ -272,7 +227,7 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   const auto a = Find(loops, &Loop::dst_stride, copy.item);
   const auto b = Find(loops, &Loop::src_stride, copy.item);
   if (!IsTransposable(copy.item) || !a || !b) {
-    PlanRows(plan, loops, stream_rows, stream_tiles);
+    PlanRows(plan, loops, total_bytes, machine);
     return plan;
   }
   plan.a.step = plan.b.step = copy.item;
@@ -280,8 +235,9 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Append(plan.b, loops[*b]);
   Take(loops, std::max(*a, *b));
   Take(loops, std::min(*a, *b));
-  if (!PlanInterleave(plan, loops, stream_tiles))
-    PlanTranspose(plan, loops, stream_tiles, total_bytes, machine);
+  const bool stream = StreamsTiles(total_bytes, machine);
+  if (!PlanInterleave(plan, loops, stream))
+    PlanTranspose(plan, loops, stream, total_bytes, machine);
   return plan;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "hwy/base.h"
 #include "hwy/cache_control.h"
 #include "kernels/copy/block.h"
 
@@ -16,7 +17,8 @@ constexpr int64_t PrefetchLines(int64_t rows, int64_t bytes) {
 
 // Runs ahead of a kernel through the rows it reads: rows of side A, side B
 // long. All at once the lines would have to queue, and whatever comes next
-// behind them; kernels therefore ask for a few with each step.
+// behind them; kernels therefore ask for a few with each step, so often that
+// asking must cost next to nothing.
 class Prefetcher {
  public:
   // Asks for nothing.
@@ -24,42 +26,81 @@ class Prefetcher {
 
   // Begins `lead` rows into `block`, and goes on with `next` if there is one.
   Prefetcher(const Block& block, const Block* next, int64_t lead)
-      : block_(&block), next_(next), a_(lead) {
-    if (a_ >= block.num_a) GoOn();
+      : next_(next) {
+    if (lead < block.num_a) {
+      Enter(block, lead);
+    } else {
+      EnterNext();
+    }
   }
 
   // Whether there is anything left to ask for.
   bool has_block() const { return block_ != nullptr; }
 
   HWY_NOINLINE void Prefetch(int64_t lines) {
-    while (lines > 0 && block_ != nullptr) {
-      const uint8_t* at = block_->src + t_ * block_->batch.src_stride +
-                          block_->rows[a_] + offset_;
-      // Rows may be shorter than a line.
-      if (at < last_ || at >= last_ + kLineBytes) {
-        last_ = at;
-        hwy::Prefetch(at);
-        --lines;
-      }
-      if ((offset_ += kLineBytes) < block_->num_b * block_->item) continue;
-      offset_ = 0;
-      if (++a_ < block_->num_a) continue;
-      a_ = 0;
-      if (++t_ == block_->batch.extent) GoOn();
+    if (block_ == nullptr) return;
+    // Not the members: they would be written and read again for each line.
+    const uint8_t* at = at_;
+    const uint8_t* end = end_;
+    for (; lines > 0; --lines) {
+      hwy::Prefetch(at);
+      at += kLineBytes;
+      if (at < end) continue;
+      if (!NextRow(at - kLineBytes)) return;
+      at = at_;
+      end = end_;
     }
+    at_ = at;
   }
 
  private:
-  void GoOn() {
+  void Enter(const Block& block, int64_t row) {
+    block_ = &block;
+    src_ = block.src;
+    t_ = 0;
+    EnterRow(row);
+  }
+
+  bool EnterNext() {
     block_ = next_;
     next_ = nullptr;
-    t_ = a_ = 0;
+    if (block_ == nullptr) return false;
+    Enter(*block_, 0);
+    return true;
+  }
+
+  void EnterRow(int64_t row) {
+    a_ = row;
+    at_ = src_ + block_->rows[row];
+    end_ = at_ + block_->num_b * block_->item;
+  }
+
+  // Goes on to a row that begins in another line than `last`: several may
+  // share one. False if there is none.
+  bool NextRow(const uint8_t* last) {
+    do {
+      if (a_ + 1 < block_->num_a) {
+        EnterRow(a_ + 1);
+      } else if (++t_ < block_->batch.extent) {
+        src_ += block_->batch.src_stride;
+        EnterRow(0);
+      } else if (!EnterNext()) {
+        return false;
+      }
+    } while (LineOf(at_) == LineOf(last));
+    return true;
+  }
+
+  static uintptr_t LineOf(const uint8_t* at) {
+    return reinterpret_cast<uintptr_t>(at) / kLineBytes;
   }
 
   const Block* block_ = nullptr;
   const Block* next_ = nullptr;
-  const uint8_t* last_ = nullptr;
-  int64_t t_ = 0, a_ = 0, offset_ = 0;
+  const uint8_t* src_ = nullptr;  // of the repetition
+  const uint8_t* at_ = nullptr;   // what to ask for next
+  const uint8_t* end_ = nullptr;  // of its row
+  int64_t t_ = 0, a_ = 0;
 };
 
 }  // namespace axis

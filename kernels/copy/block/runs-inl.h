@@ -112,6 +112,10 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
       return AXIS_COPIER(CopyFixed<32>(dst, src));
     case 64:
       return AXIS_COPIER(CopyFixed<64>(dst, src));
+    case 128:
+      return AXIS_COPIER(CopyFixed<128>(dst, src));
+    case 256:
+      return AXIS_COPIER(CopyFixed<256>(dst, src));
     default:
       break;
   }
@@ -162,24 +166,26 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
 
 // Moves the items of a block one by one.
 HWY_INLINE void MoveRows(const Block& block, Prefetcher& prefetcher) {
-  // Copies of what the loops need: for all the compiler knows, the bytes they
-  // write could be those of the block itself.
-  const int64_t num_a = block.num_a, num_b = block.num_b;
-  const int64_t a_step = block.a_step, b_step = block.b_step;
-  const int64_t* const rows = block.rows;
-  const int64_t* const columns = block.columns;
-  const Loop batch = block.batch;
-  const int64_t lines = PrefetchLines(num_a, block.item);
-  const bool prefetch = prefetcher.has_block();
-  WithCopier(block.item, [&](auto copy) HWY_ATTR {
-    for (int64_t t = 0; t < batch.extent; ++t)
-      for (int64_t b = 0; b < num_b; ++b) {
-        const uint8_t* src = block.src + t * batch.src_stride + b * b_step;
-        uint8_t* dst = block.dst + t * batch.dst_stride + columns[b];
+  const int64_t lines = PrefetchLines(block.num_a, block.item);
+  WithCopier(block.item, [&block, &prefetcher, lines](auto copy) HWY_ATTR {
+    // Copies of what the loops need: for all the compiler knows, the bytes they
+    // write could be those of the block itself.
+    const int64_t num_a = block.num_a, num_b = block.num_b;
+    const int64_t a_step = block.a_step, b_step = block.b_step;
+    const int64_t* const rows = block.rows;
+    const int64_t* const columns = block.columns;
+    const Loop batch = block.batch;
+    const bool prefetch = prefetcher.has_block();
+    for (int64_t t = 0; t < batch.extent; ++t) {
+      const uint8_t* src = block.src + t * batch.src_stride;
+      uint8_t* const to = block.dst + t * batch.dst_stride;
+      for (int64_t b = 0; b < num_b; ++b, src += b_step) {
+        uint8_t* dst = to + columns[b];
         for (int64_t a = 0; a < num_a; ++a, dst += a_step)
           copy(dst, src + rows[a]);
         if (prefetch) prefetcher.Prefetch(lines);
       }
+    }
   });
 }
 
