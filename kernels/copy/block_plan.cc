@@ -43,6 +43,12 @@ void Repeat(BlockPlan& plan, Loops& loops, int64_t bytes) {
 // Whether what `loop` repeats starts at a line whenever it does so once.
 bool KeepsLines(const Loop& loop) { return loop.dst_stride % kLineBytes == 0; }
 
+// Whether `x` steps farther than `y`. Blocks that are close together on both
+// sides share lines and pages.
+bool IsWider(const Loop& x, const Loop& y) {
+  return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
+}
+
 // Whether all columns start at a line, in all blocks.
 bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
   return std::ranges::all_of(
@@ -137,11 +143,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
   if (stream && plan.kernel == Kernel::kInterleave) plan.lead = kMaxOffsets;
   // Rows that are no longer than lines are best read one line after the other.
   if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
-    std::stable_sort(loops.begin(), loops.end(),
-                     [](const Loop& x, const Loop& y) {
-                       return std::min(x.src_stride, x.dst_stride) >
-                              std::min(y.src_stride, y.dst_stride);
-                     });
+    std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.kernel == Kernel::kInterleave &&
                std::ranges::all_of(loops, KeepsLines);
   Repeat(plan, loops, kRepeatBytes);
@@ -194,10 +196,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   // Short runs gain nothing from being put together.
   if (plan.a.extent * item < 256)
     plan.stage = plan.stream = false, plan.lead = 0;
-  // Blocks that are close together on both sides share lines and pages.
-  std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
-    return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
-  });
+  std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
   Repeat(plan, loops, plan.fetch ? 1 : kRepeatBytes);
   plan.outer = loops;
