@@ -94,7 +94,8 @@ class NarrowCopy {
 
   // Copies the elements of `loops`, from element `from` to element `to`.
   void Move(const Loops& loops, int64_t from, int64_t to) const {
-    if (MoveSquares(bits_, loops, src_, from, dst_, to)) return;
+    if (const auto squares = FindSquares(bits_, loops, from, to))
+      return MoveSquares(bits_, *squares, src_, from, dst_, to);
     const Strides most = BlockOf(loops);
     Strides begin(loops.size(), 0), extents(loops.size());
     for (;;) {
@@ -235,14 +236,16 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
     std::memset(dst + (to + items) / unit_items * UnitBytes(bits), 0,
                 static_cast<size_t>(UnitBytes(bits)));
   const NarrowCopy copy(bits, src, dst);
-  // Unpacked elements cost about as much as bytes.
-  const int64_t workers = WorkersFor(items);
+  // Elements that are unpacked cost about as much as bytes.
+  const int64_t bytes =
+      FindSquares(bits, loops, from, to) ? items / unit_items : items;
+  const int64_t workers = WorkersFor(bytes);
   const size_t cut = FindCut(loops, unit_items);
   if (workers == 1 || cut == loops.size()) return copy.Move(loops, from, to);
   const Loop loop = loops[cut];
   int64_t grain = (loop.extent + 4 * workers - 1) / (4 * workers);
   grain = (grain + unit_items - 1) / unit_items * unit_items;
-  ForEachTask(items, (loop.extent + grain - 1) / grain, [&](int64_t part) {
+  ForEachTask(bytes, (loop.extent + grain - 1) / grain, [&](int64_t part) {
     const int64_t begin = part * grain;
     Loops rest = loops;
     rest[cut].extent = std::min(grain, loop.extent - begin);

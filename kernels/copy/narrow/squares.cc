@@ -1,7 +1,7 @@
 #include "kernels/copy/narrow/squares.h"
 
 #include <algorithm>
-#include <optional>
+#include <utility>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/block_plan.h"
@@ -94,12 +94,13 @@ constexpr int64_t kLeastBlock = 4096;
 
 }  // namespace
 
-bool MoveSquares(int64_t item_bits, const absl::InlinedVector<Loop, 8>& loops,
-                 const uint8_t* src, int64_t from, uint8_t* dst, int64_t to) {
-  if (item_bits != 1 && item_bits != 2 && item_bits != 4) return false;
+std::optional<Squares> FindSquares(int64_t item_bits,
+                                   std::span<const Loop> loops, int64_t from,
+                                   int64_t to) {
+  if (item_bits != 1 && item_bits != 2 && item_bits != 4) return std::nullopt;
   const int64_t items = 8 / item_bits;  // of a byte
   absl::InlinedVector<Loop, 8> outer;
-  std::optional<Loop> a, b;  // neighbours in the destination, in the source
+  std::optional<Loop> a, b;
   auto is_whole = [&](int64_t n) { return n % items == 0; };
   for (const Loop& loop : loops) {
     if (loop.dst_stride == 1 && is_whole(loop.src_stride)) {
@@ -109,16 +110,23 @@ bool MoveSquares(int64_t item_bits, const absl::InlinedVector<Loop, 8>& loops,
     } else if (is_whole(loop.src_stride) && is_whole(loop.dst_stride)) {
       outer.push_back(loop);
     } else {
-      return false;
+      return std::nullopt;
     }
   }
   if (!a || !b || !is_whole(a->extent) || !is_whole(b->extent) ||
       !is_whole(from) || !is_whole(to) || a->extent * b->extent < kLeastBlock)
-    return false;
+    return std::nullopt;
+  return Squares{*a, *b, std::move(outer)};
+}
+
+void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
+                 int64_t from, uint8_t* dst, int64_t to) {
+  const auto& [a, b, outer] = squares;
+  const int64_t items = 8 / item_bits;
   // In bytes from here on; those of side A are squares high.
-  const int64_t row_stride = a->src_stride / items;
-  const int64_t column_stride = b->dst_stride / items;
-  const int64_t num_a = a->extent / items, num_b = b->extent / items;
+  const int64_t row_stride = a.src_stride / items;
+  const int64_t column_stride = b.dst_stride / items;
+  const int64_t num_a = a.extent / items, num_b = b.extent / items;
   const int64_t block_a = std::min(num_a, kMostBlock / items);
   const int64_t block_b = std::min(num_b, kMostBlock / items);
   // One more line keeps the rows from evicting each other.
@@ -155,7 +163,7 @@ bool MoveSquares(int64_t item_bits, const absl::InlinedVector<Loop, 8>& loops,
       dst -= loop.extent * (loop.dst_stride / items);
       index[l - 1] = 0;
     }
-    if (l == 0) return true;
+    if (l == 0) return;
   }
 }
 
