@@ -53,11 +53,13 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What was under way has been done, or not.
-  void OnWritten(bool ok) {
+  // What was under way has been done, or not. The latter says nothing:
+  // gRPC 1.51 tells it of a message that it keeps, to send it when it tries
+  // again; and would wait for the rest of them. Where a call ends, reading
+  // does, too.
+  void OnWritten() {
     const std::lock_guard lock(mutex_);
     under_way_ = false;
-    stopped_ = stopped_ || !ok;
     changed_.notify_one();
   }
 
@@ -174,7 +176,7 @@ absl::Status Client::StreamPipeline(const Tensor& input,
   while (reading) {
     const auto [event, ok] = Next(queue);
     if (event == kWritten) {
-      writer.OnWritten(ok);
+      writer.OnWritten();
       continue;
     }
     if (ok) read = reader.Take(message);
@@ -188,8 +190,8 @@ absl::Status Client::StreamPipeline(const Tensor& input,
   grpc::Status status;
   call->Finish(&status, Tag(kFinished));
   for (bool finished = false; !finished || writer.under_way();) {
-    const auto [event, ok] = Next(queue);
-    if (event == kWritten) writer.OnWritten(ok);
+    const Event event = Next(queue).first;
+    if (event == kWritten) writer.OnWritten();
     if (event == kFinished) finished = true;
   }
   if (thread.joinable()) thread.join();
