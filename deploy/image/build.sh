@@ -61,10 +61,12 @@ image=localhost/axisd:$version-$arch-$debian
 [[ $target == axisd ]] || image+=-$target
 
 # The files carry the time of the commit, so that a commit gives one layer.
+# BUILDPLATFORM is docker's own; older buildahs have to be told.
 bud() {
   buildah "${store[@]}" bud --isolation chroot --format docker --network host \
     --pull=never --layers --platform "linux/$arch" --timestamp "$moment" \
-    --target "$target" --build-arg DEBIAN="$debian" --build-arg BASE="$base" \
+    --target "$target" --build-arg BUILDPLATFORM="linux/$own" \
+    --build-arg DEBIAN="$debian" --build-arg BASE="$base" \
     --build-arg VERSION="$version" --build-arg REVISION="$revision" \
     --build-arg CREATED="$(date -u -d "@$moment" +%FT%TZ)" \
     "$@" -t "$image" .
