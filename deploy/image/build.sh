@@ -92,7 +92,8 @@ fi
 archive=$out/axisd-$arch-$debian.oci.tar
 rm -f "$archive"
 buildah "${store[@]}" push --quiet "$image" "oci-archive:$archive"
-container=$(buildah "${store[@]}" from --pull-never "$image")
+container=$(buildah "${store[@]}" from --pull-never \
+  --platform "linux/$arch" "$image")
 trap 'buildah "${store[@]}" rm "$container" >/dev/null' EXIT
 mount=$(buildah "${store[@]}" mount "$container")
 size=$(du -sb --apparent-size "$mount" | cut -f 1)

@@ -65,7 +65,8 @@ loader=$(readelf -l "$root/usr/bin/axisd" |
   sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 if [[ ! -e $root$loader ]]; then
   mkdir -p "$root/$(dirname "$loader")"
-  ln -s "/usr/lib/$triplet/$(basename "$loader")" "$root$loader"
+  # Relative, so that QEMU finds it wherever the root lies.
+  ln -sr "$root/usr/lib/$triplet/$(basename "$loader")" "$root$loader"
 fi
 
 mkdir -p "$root/etc" "$root/var/lib/dpkg/status.d" "$root/usr/share/sbom"
