@@ -22,14 +22,14 @@ HWY_BEFORE_NAMESPACE();
 namespace axis {
 namespace HWY_NAMESPACE {
 
-// Permutes the bytes of the runs of `item`, which follow one another.
+// Permutes the bytes of the runs of `item`, which follow one another if there
+// is no lookup.
 void Shuffle(const Block& block, const uint8_t* shuffle) {
+  if (kHasLookup) return ShuffleByLookup(block, shuffle);
   const uint8_t* src = block.src;
   uint8_t* dst = block.dst;
   const int64_t item = block.item;
   int64_t left = block.batch.extent * item;
-  if (kHasLookup)
-    return ShuffleByLookup(src, dst, left, ShuffleStep(item), shuffle);
 #if HWY_TARGET != HWY_SCALAR
   const hn::FixedTag<uint8_t, 16> d;
   const auto places = hn::LoadU(d, shuffle);

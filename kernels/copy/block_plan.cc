@@ -185,19 +185,25 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   plan.fetch = item == 1 && src_conflicts && total_bytes >= machine.l2;
   if (plan.fetch) a_bytes = b_bytes = 512;
   Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
+  const int64_t run = plan.a.extent * item;
+  const bool is_short = run < 256;
+  if (stream && is_short) b_bytes = 512;
   // What fits a few vectors is best left alone.
-  const bool packed = plan.b.loops[0].dst_stride == plan.a.extent * item &&
+  const bool packed = plan.b.loops[0].dst_stride == run &&
                       plan.b.extent * item >= kPiece &&
                       FitsVectors(plan.a.extent, plan.b.extent, item);
   if (plan.columns.empty() && !packed)
     Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
   Cut(plan.a, item, a_bytes);
   Cut(plan.b, item, b_bytes);
-  // Short runs gain nothing from being put together.
-  if (plan.a.extent * item < 256)
-    plan.stage = plan.stream = false, plan.lead = 0;
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
+  // Short runs gain nothing from being put together; lines need not be.
+  if (is_short) {
+    plan.stage = false;
+    plan.stream = plan.stream && plan.lines && run % kLineBytes == 0;
+    if (!plan.stream) plan.lead = 0;
+  }
   Repeat(plan, loops, plan.fetch ? 1 : kRepeatBytes);
   plan.outer = loops;
 }

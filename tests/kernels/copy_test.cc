@@ -75,6 +75,24 @@ TEST(CopyTest, TransposesSmallMatrices) {
       });
 }
 
+// Channels that change places within blocks which have padding.
+TEST(CopyTest, PermutesShortRunsThatHaveGapsBetweenThem) {
+  static const std::vector<int64_t> kWidths = {8, 16, 32, 64};
+  OnEveryTarget(
+      CountFromEnvironment(20000) / 4, [](Random& random, Checker& checker) {
+        const int64_t bits = random.Of(kWidths), most = 256 * 8 / bits;
+        const int64_t rows = random.In(2, 9);
+        const int64_t columns = random.In(2, std::max<int64_t>(2, most / rows));
+        const int64_t run = rows * columns, count = random.In(1, 200);
+        auto pitch = [&] { return run + random.In(0, 20); };
+        const View src{
+            .axes = {{{count, pitch()}}, {{columns, 1}}, {{rows, columns}}}};
+        const View dst{
+            .axes = {{{count, pitch()}}, {{columns, rows}}, {{rows, 1}}}};
+        checker.Check({src}, {dst}, bits, Reach(src));
+      });
+}
+
 TEST(CopyTest, MovesNarrowElementsAtEveryPhase) {
   static const std::vector<int64_t> kWidths = {1, 2, 4, 3, 6};
   OnEveryTarget(

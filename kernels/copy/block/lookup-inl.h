@@ -155,8 +155,8 @@ void DeinterleaveLines(const Block& block) {
 }
 
 template <int64_t kVectors>
-void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes, int64_t step,
-                  const uint8_t* places) {
+HWY_NOINLINE void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes,
+                               int64_t step, const uint8_t* places) {
   const Shuffler<kVectors> shuffle(places);
   auto shuffle_step = [&](const uint8_t* from, uint8_t* to) HWY_ATTR {
     shuffle([&](int64_t i)
@@ -177,10 +177,38 @@ void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes, int64_t step,
   }
 }
 
-// Calls f(constant) with `n` from 2 to 4.
+// The same run by run, with gaps between them.
+template <int64_t kVectors>
+HWY_NOINLINE void ShuffleRuns(const Block& block, const uint8_t* places) {
+  const Shuffler<kVectors> shuffle(places);
+  const Loop runs = block.batch;
+  const uint8_t* src = block.src;
+  uint8_t* dst = block.dst;
+  constexpr int64_t kLast = (kVectors - 1) * kLineBytes;
+  const auto last =
+      hn::FirstN(Bytes(), static_cast<size_t>(block.item - kLast));
+  for (int64_t i = 0; i < runs.extent;
+       ++i, src += runs.src_stride, dst += runs.dst_stride) {
+    shuffle(
+        [&](int64_t k) HWY_ATTR {
+          const uint8_t* const from = src + k * kLineBytes;
+          return k < kVectors - 1 ? hn::LoadU(Bytes(), from)
+                                  : hn::MaskedLoad(last, Bytes(), from);
+        },
+        [&](int64_t k, BytesVec x) HWY_ATTR {
+          uint8_t* const to = dst + k * kLineBytes;
+          k < kVectors - 1 ? hn::StoreU(x, Bytes(), to)
+                           : hn::BlendedStore(x, last, Bytes(), to);
+        });
+  }
+}
+
+// Calls f(constant) with `n` from 1 to 4.
 template <class F>
 HWY_INLINE void WithConstant(int64_t n, F f) {
   switch (n) {
+    case 1:
+      return f(std::integral_constant<int64_t, 1>());
     case 2:
       return f(std::integral_constant<int64_t, 2>());
     case 3:
@@ -213,14 +241,17 @@ bool DeinterleaveByLookup(const Block& block) {
   return true;
 }
 
-// Permutes each `step` of `bytes`, the last of which may be cut short.
-// REQUIRES: step <= kMaxShuffle.
-inline void ShuffleByLookup(const uint8_t* src, uint8_t* dst, int64_t bytes,
-                            int64_t step, const uint8_t* places) {
-  if (step <= kLineBytes) return ShuffleSteps<1>(src, dst, bytes, step, places);
-  const int64_t vectors = (step + kLineBytes - 1) / kLineBytes;
-  WithConstant(vectors, [&](auto n) HWY_ATTR {
-    ShuffleSteps<n()>(src, dst, bytes, step, places);
+// Permutes the bytes of the runs of `block`.
+// REQUIRES: block.item <= kMaxShuffle.
+inline void ShuffleByLookup(const Block& block, const uint8_t* places) {
+  const Loop runs = block.batch;
+  const int64_t step = ShuffleStep(block.item);
+  const bool dense =
+      runs.src_stride == block.item && runs.dst_stride == block.item;
+  WithConstant((step + kLineBytes - 1) / kLineBytes, [&](auto n) HWY_ATTR {
+    dense ? ShuffleSteps<n()>(block.src, block.dst, runs.extent * block.item,
+                              step, places)
+          : ShuffleRuns<n()>(block, places);
   });
 }
 
@@ -236,8 +267,7 @@ template <int64_t kItem>
 bool DeinterleaveByLookup(const Block&) {
   return false;
 }
-inline void ShuffleByLookup(const uint8_t*, uint8_t*, int64_t, int64_t,
-                            const uint8_t*) {}
+inline void ShuffleByLookup(const Block&, const uint8_t*) {}
 
 #endif  // HWY_TARGET == HWY_AVX3_DL
 

@@ -7,7 +7,7 @@ namespace axis {
 namespace {
 
 // Whether the innermost loops of `copy` from `first` on permute runs of `bytes`
-// in place, and runs follow runs.
+// in place.
 bool IsShuffle(const ByteCopy& copy, size_t first, int64_t bytes) {
   int64_t dst = copy.item, last = copy.item - 1;
   for (size_t l = copy.loops.size(); l-- > first;) {
@@ -15,9 +15,12 @@ bool IsShuffle(const ByteCopy& copy, size_t first, int64_t bytes) {
     dst *= copy.loops[l].extent;
     last += (copy.loops[l].extent - 1) * copy.loops[l].src_stride;
   }
-  const Loop& runs = copy.loops[first - 1];
-  return last == bytes - 1 && runs.src_stride == bytes &&
-         runs.dst_stride == bytes;
+  return last == bytes - 1;
+}
+
+// Whether runs follow runs.
+bool AreDense(const Loop& runs, int64_t bytes) {
+  return runs.src_stride == bytes && runs.dst_stride == bytes;
 }
 
 }  // namespace
@@ -28,9 +31,11 @@ std::optional<FoundShuffle> FindShuffle(const ByteCopy& copy, int64_t most) {
   for (size_t first = copy.loops.size(); first-- > 1;) {
     bytes *= copy.loops[first].extent;
     if (bytes > most) break;
+    const Loop& runs = copy.loops[first - 1];
     // One that is no longer than a few vectors does not pay for its table.
     if (copy.loops.size() - first >= 2 && IsShuffle(copy, first, bytes) &&
-        bytes * copy.loops[first - 1].extent >= 2 * most)
+        (AreDense(runs, bytes) || most == kMaxShuffle) &&
+        bytes * runs.extent >= 2 * most)
       found = {bytes, first};
   }
   return found;

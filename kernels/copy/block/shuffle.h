@@ -17,7 +17,9 @@ struct FoundShuffle {
 };
 
 // The longest runs of at most `most` bytes that the innermost loops of `copy`
-// permute in place; the last loop around them goes from run to run.
+// permute in place; the last loop around them goes from run to run. Between
+// runs there may be gaps only where whole vectors are looked up, parts of which
+// can be stored.
 std::optional<FoundShuffle> FindShuffle(const ByteCopy& copy, int64_t most);
 
 // Fills in where the bytes of a step come from.
