@@ -21,7 +21,9 @@ ARG TARGETARCH
 COPY . .
 RUN --mount=type=cache,target=/root/.cache/ccache \
     deploy/image/compile.sh "$TARGETARCH"
-RUN deploy/image/root.sh "$TARGETARCH" build/image /root-of-image
+# The SBOM names the commit: then no cache gives one commit's image for another.
+ARG REVISION=unknown
+RUN deploy/image/root.sh "$TARGETARCH" "$REVISION" build/image /root-of-image
 
 # Everything that ctest knows, in the Debian of the image.
 FROM packages AS test

@@ -3,9 +3,9 @@
 # a user, and for each Debian package a file came from its licence, its dpkg
 # entry (where scanners look for it) and a line in a CycloneDX SBOM.
 #
-# Usage: root.sh ARCH FROM ROOT
+# Usage: root.sh ARCH REVISION FROM ROOT
 set -euo pipefail
-arch=$1 from=$2 root=$3
+arch=$1 revision=$2 from=$3 root=$4
 case $arch in
   amd64) triplet=x86_64-linux-gnu ;;
   arm64) triplet=aarch64-linux-gnu ;;
@@ -65,7 +65,8 @@ loader=$(readelf -l "$root/usr/bin/axisd" |
   sed -n 's/.*interpreter: \(.*\)\]/\1/p')
 if [[ ! -e $root$loader ]]; then
   mkdir -p "$root/$(dirname "$loader")"
-  ln -s "/usr/lib/$triplet/$(basename "$loader")" "$root$loader"
+  # Relative, so that QEMU finds it wherever the root lies.
+  ln -sr "$root/usr/lib/$triplet/$(basename "$loader")" "$root$loader"
 fi
 
 mkdir -p "$root/etc" "$root/var/lib/dpkg/status.d" "$root/usr/share/sbom"
@@ -80,7 +81,8 @@ version=$(sed -n 's/^project(axisd VERSION \([0-9.]*\).*/\1/p' \
 {
   printf '{\n "bomFormat": "CycloneDX",\n "specVersion": "1.5",\n'
   printf ' "metadata": {"component": {"type": "application", '
-  printf '"name": "axisd", "version": "%s"}},\n "components": [' "$version"
+  printf '"name": "axisd", "version": "%s", "pedigree": {"commits": ' "$version"
+  printf '[{"uid": "%s"}]}}},\n "components": [' "$revision"
   comma=
   for package in $(printf '%s\n' "${!packages[@]}" | sort); do
     name=$(field "$package" Package)

@@ -11,6 +11,10 @@ int main(int argc, char** argv) {
   namespace fs = std::filesystem;
   std::vector<fs::path> files;
   for (int i = 1; i < argc; ++i) {
+    if (!fs::exists(argv[i])) {
+      std::fprintf(stderr, "no such file: %s\n", argv[i]);
+      return 1;
+    }
     if (!fs::is_directory(argv[i]))
       files.emplace_back(argv[i]);
     else
