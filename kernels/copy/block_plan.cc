@@ -84,8 +84,8 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.b.step = plan.item;
     Append(plan.b, Take(loops, *b));
   }
-  // Long runs of whole lines depend on nothing around them in the destination,
-  // so that the source can be read from end to end.
+  // Runs of whole lines depend on nothing around them in the destination, so
+  // that the source can be read from end to end.
   const bool stream_rows = StreamsRows(total_bytes, machine);
   if (stream_rows && !b && plan.item % kLineBytes == 0)
     std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
@@ -187,7 +187,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
   Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
-  if (stream && is_short) b_bytes = 512;
+  if (stream && is_short) b_bytes = 512;  // a few KiB of the destination, again
   // What fits a few vectors is best left alone.
   const bool packed = plan.b.loops[0].dst_stride == run &&
                       plan.b.extent * item >= kPiece &&

@@ -4,9 +4,9 @@
 Usage: run.py BUILD_FOLDER MINUTES [TARGET...]
 
 MINUTES is for all of them together, by the clock; CPU minutes are what is
-counted. What is found lies in BUILD_FOLDER/found
-and ends up in tests/fuzz/found once it is mended; corpora are kept in
-BUILD_FOLDER/corpus from run to run.
+counted. What is found lies in BUILD_FOLDER/found and ends up in
+tests/fuzz/found once it is mended; corpora are kept in BUILD_FOLDER/corpus
+from run to run.
 """
 
 import json
@@ -51,8 +51,8 @@ def fuzz(build: pathlib.Path, target: str, seconds: float) -> dict:
     if ran.returncode != 0:
         (found / "report.txt").write_text(ran.stderr[-20000:])
         print(ran.stderr[-3000:])
-    print(f"{target}: {runs[1] if runs else '?'} inputs in {minutes:.1f} CPU minutes, "
-          f"{covered[-1] if covered else '?'} edges, "
+    print(f"{target}: {runs[1] if runs else '?'} inputs in {minutes:.1f} CPU "
+          f"minutes, {covered[-1] if covered else '?'} edges, "
           f"{'FOUND ' + ', '.join(crashes) if ran.returncode else 'no finding'}",
           flush=True)
     return {"runs": int(runs[1]) if runs else 0, "minutes": minutes,

@@ -155,8 +155,8 @@ void DeinterleaveLines(const Block& block) {
 }
 
 template <int64_t kVectors>
-HWY_NOINLINE void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes,
-                               int64_t step, const uint8_t* places) {
+void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes, int64_t step,
+                  const uint8_t* places) {
   const Shuffler<kVectors> shuffle(places);
   auto shuffle_step = [&](const uint8_t* from, uint8_t* to) HWY_ATTR {
     shuffle([&](int64_t i)
@@ -179,7 +179,7 @@ HWY_NOINLINE void ShuffleSteps(const uint8_t* src, uint8_t* dst, int64_t bytes,
 
 // The same run by run, with gaps between them.
 template <int64_t kVectors>
-HWY_NOINLINE void ShuffleRuns(const Block& block, const uint8_t* places) {
+void ShuffleRuns(const Block& block, const uint8_t* places) {
   const Shuffler<kVectors> shuffle(places);
   const Loop runs = block.batch;
   const uint8_t* src = block.src;
