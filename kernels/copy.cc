@@ -118,12 +118,20 @@ bool ReadsInPlace(Pieces pieces, std::span<const Target> targets) {
   });
 }
 
+// What `targets` get, in bytes.
+int64_t BytesOf(std::span<const Target> targets) {
+  int64_t bits = 0;
+  for (const Target& target : targets) bits += BitsOf(*target.plan);
+  return bits / 8;
+}
+
 // Copies from pieces where they lie. Only the items that two pieces share are
 // brought together, one by one.
 class PieceReader {
  public:
   explicit PieceReader(std::span<const Target> targets)
       : targets_(targets),
+        total_bytes_(BytesOf(targets)),
         item_(std::max<int64_t>(targets[0].plan->item_bits / 8,
                                 UnitBytes(targets[0].plan->item_bits))) {}
 
@@ -159,10 +167,12 @@ class PieceReader {
             Canonicalize(moves_.back().copy);
           });
     at_ += size;
-    if (!moves_.empty()) MoveAll(moves_, Bytes(items.data() + items.size()));
+    if (!moves_.empty())
+      MoveAll(moves_, Bytes(items.data() + items.size()), total_bytes_);
   }
 
   const std::span<const Target> targets_;
+  const int64_t total_bytes_;  // not of a piece: a cache holds all or nothing
   const int64_t item_;         // bytes that only make sense together
   int64_t at_ = 0;             // where in the source the next item lies
   std::byte shared_[16] = {};  // an item that lies in several pieces
@@ -184,6 +194,7 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   const Whole whole(src, pool);
   const std::byte* const from = whole.bytes().data();
   const uint8_t* const end = Bytes(from + whole.bytes().size());
+  const int64_t total_bytes = BytesOf(targets);
   std::vector<Move> moves;
   for (const Target& target : targets) {
     if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst))
@@ -192,12 +203,12 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
       MoveNarrow(*target.plan, Bytes(from), Bytes(target.dst));
     } else if (targets.size() == 1) {
       const Move move = MoveOf(*target.plan, Bytes(from), target.dst);
-      MoveAll({&move, 1}, end);
+      MoveAll({&move, 1}, end, total_bytes);
     } else {
       moves.push_back(MoveOf(*target.plan, Bytes(from), target.dst));
     }
   }
-  if (!moves.empty()) MoveAll(moves, end);
+  if (!moves.empty()) MoveAll(moves, end, total_bytes);
   return whole.joined_bytes();
 }
 

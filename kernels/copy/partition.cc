@@ -148,17 +148,17 @@ std::optional<Loop> FindShared(std::span<const Move> moves) {
 
 // Walks the source once, in bands of the loop `shared`, for all of `moves`.
 void MoveBands(std::span<const Move> moves, const Loop& shared,
-               const uint8_t* src_end) {
+               int64_t total_bytes, const uint8_t* src_end) {
   struct Banded {
     BlockPlan plan, last;
     int64_t dst_stride;
   };
-  const int64_t total = BytesOf(moves);
+  const int64_t bytes = BytesOf(moves);
   // Bands that stay in cache from the first move to the last, for all the
   // lines they share.
   const int64_t band_bytes = ThisMachine().l2 / 8;
   const int64_t grain = std::clamp<int64_t>(
-      band_bytes / std::max<int64_t>(1, total / shared.extent), 1,
+      band_bytes / std::max<int64_t>(1, bytes / shared.extent), 1,
       shared.extent);
   const int64_t bands = (shared.extent + grain - 1) / grain;
   absl::InlinedVector<Banded, 4> banded;
@@ -167,8 +167,8 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
     ByteCopy copy = move.copy, last = move.copy;
     copy.loops[l].extent = grain;
     last.loops[l].extent = shared.extent - (bands - 1) * grain;
-    banded.push_back({PlanOf(std::move(copy), move.columns, total),
-                      PlanOf(std::move(last), move.columns, total),
+    banded.push_back({PlanOf(std::move(copy), move.columns, total_bytes),
+                      PlanOf(std::move(last), move.columns, total_bytes),
                       move.copy.loops[l].dst_stride});
   }
   auto move_band = [&](int64_t band) {
@@ -177,8 +177,8 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
                  moves[m].src + band * grain * shared.src_stride, src_end,
                  moves[m].dst + band * grain * banded[m].dst_stride);
   };
-  const int64_t tasks = std::min(WorkersFor(total) * kTasksPerWorker, bands);
-  ForEachTask(total, tasks, [&](int64_t task) {
+  const int64_t tasks = std::min(WorkersFor(bytes) * kTasksPerWorker, bands);
+  ForEachTask(bytes, tasks, [&](int64_t task) {
     const int64_t end = bands * (task + 1) / tasks;
     for (int64_t band = bands * task / tasks; band < end; ++band)
       move_band(band);
@@ -222,15 +222,15 @@ absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
 
 }  // namespace
 
-void MoveAll(std::span<const Move> moves, const uint8_t* src_end) {
-  if (moves.size() == 1) return MoveOne(moves[0], BytesOf(moves[0]), src_end);
-  const int64_t total = BytesOf(moves);
+void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
+             int64_t total_bytes) {
+  if (moves.size() == 1) return MoveOne(moves[0], total_bytes, src_end);
   std::vector<int64_t> columns;
   const auto joined = JoinColumns(moves, columns);
   if (joined.size() > 1)
     if (const std::optional<Loop> shared = FindShared(joined))
-      return MoveBands(joined, *shared, src_end);
-  for (const Move& move : joined) MoveOne(move, total, src_end);
+      return MoveBands(joined, *shared, total_bytes, src_end);
+  for (const Move& move : joined) MoveOne(move, total_bytes, src_end);
 }
 
 }  // namespace axis

@@ -19,7 +19,9 @@ struct Move {
 };
 
 // Carries out `moves`, which all read the buffer that ends at `src_end`, and
-// reads what several of them share only once.
-void MoveAll(std::span<const Move> moves, const uint8_t* src_end);
+// reads what several of them share only once. They are part of an operation
+// that writes `total_bytes`: that decides what a cache will hold.
+void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
+             int64_t total_bytes);
 
 }  // namespace axis

@@ -1,6 +1,6 @@
 // Claims of kernels/copy.h about sources that lie in several pieces: the result
-// is that of one piece wherever the cuts are; large pieces are read in place;
-// small ones are brought together once.
+// is that of one piece wherever the cuts are, also where it is written past the
+// caches; large pieces are read in place; small ones are brought together once.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/copy.h"
+#include "kernels/copy/machine.h"
 #include "kernels/ops.h"
 #include "tests/kernels/random_copy.h"
 
@@ -120,6 +121,40 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
       }
     }
   EXPECT_GT(in_place, 100);
+}
+
+TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
+  struct Case {
+    Op op;
+    std::vector<int64_t> shape;  // of the outermost index
+    int64_t bits;
+  };
+  const Case cases[] = {
+      {Transpose{{0, 3, 1, 2}}, {64, 64, 64}, 32},
+      {Transpose{{0, 3, 1, 2}}, {63, 65, 24}, 16},
+      {Transpose{{3, 0, 1, 2}}, {100, 100, 3}, 8},
+      {Transpose{{0, 2, 1, 3}}, {60, 100, 24}, 32},
+      {ShuffleChannels{1, 4}, {64, 28, 28}, 32},
+      {VariadicSplit{2, {10, 1, 53}}, {1000, 64, 4}, 32},
+  };
+  for (const Case& c : cases) {
+    std::vector<int64_t> shape = c.shape;
+    int64_t bytes = c.bits / 8;
+    for (int64_t extent : shape) bytes *= extent;
+    // Half of what the last cache holds is written past it.
+    shape.insert(shape.begin(), ThisMachine().l3 / 2 / bytes + 1);
+    const std::vector<Plan> plans = PlansOf(c.op, shape, c.bits);
+    const Bytes src = RandomBytes(shape[0] * bytes);
+    const std::span<const std::byte> whole = src;
+    const Result expected = CopyAll({&whole, 1}, plans);
+    std::vector<int64_t> cuts;
+    for (int64_t at = Pick(1, 100); at < std::ssize(src);
+         at += Pick(1 << 20, 5 << 20))
+      cuts.push_back(at);
+    const Result got = CopyAll(CutAt(src, cuts), plans);
+    EXPECT_EQ(got.joined, 0) << "op " << c.op.index();
+    ASSERT_EQ(got.outputs, expected.outputs) << "op " << c.op.index();
+  }
 }
 
 TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
