@@ -142,9 +142,10 @@ def claims(rows, idle, beside):
                       mine["gbps"] / other["gbps"], bound, True)
     for row in idle:
         busy = by.find(row["transport"], row["bytes"], row["server"])
-        claim(f"{row['transport']} 1 KiB: p50 of {row['server']} after "
-              "idleness / busy", row["p50_us"] / busy["p50_us"],
-              3 if row["server"] == "axisd" else None)
+        claim(f"{row['transport']} {size_of(row['bytes'])}: p50 of "
+              f"{row['server']} after idleness / busy",
+              row["p50_us"] / busy["p50_us"],
+              3 if row["server"] == "axisd" and row["bytes"] == KIB else None)
     for row in beside:
         claim(f"{row['transport']} 1 KiB: p99 of {row['server']} beside "
               "128 MiB, us", row["p99_us"],

@@ -6,8 +6,8 @@
 //
 // Every round, each NAME in turn is called for so many seconds, at least once,
 // in the opposite order every other round; `gap` is how long everybody is left
-// alone before a round. Without a gap, what is timed comes after as many calls
-// in flight that are not. KIND is one of Workload::MakeExchange, or `memcpy`,
+// alone before a round. Without a gap, what is timed comes after as long that
+// is not. KIND is one of Workload::MakeExchange, or `memcpy`,
 // `copy` or `copy_shm`: in this process, without PID and ADDRESS. The answer is
 // JSON: for each name what it took, or an "error".
 #include <sys/types.h>
@@ -41,7 +41,7 @@ struct Load {
   int connections = 1;
   double seconds = 0;  // at least one call is made whatever it says
   int calls = 1;       // at least
-  bool warm = false;   // after a few calls that are not timed
+  bool warm = false;   // after as long that is not timed
 };
 struct Runner {
   std::string name, kind, address;
@@ -192,9 +192,9 @@ void Generator::MeasureRound(Runner& runner, const Load& load) {
            : BurstInProcess(runner, how, latencies);
   };
   if (load.warm) {
-    // Whoever ran before has used the caches, and a server may have given
-    // memory back meanwhile.
-    burst({.in_flight = load.in_flight, .connections = load.connections});
+    // Whoever ran before has used the caches, and the memory of sockets: that
+    // is new to every first call, of all the bytes that it sends.
+    burst(load);
     latencies.clear();
   }
   const Usage server = remote ? UsageOf(runner.pid) : Usage{};

@@ -151,9 +151,10 @@ class Bench:
             row["copies"] = copied / calls / row["bytes"]
 
     def idle(self):
-        """The rows of 1 KiB calls that come after 1.1 s without any."""
-        return [row for transport in ("tcp", "unix")
-                for row in self.rows(transport, 1 << 10, ["echo", "axisd"],
+        """The rows of calls that each come after 1.1 s without any."""
+        return [row for size in (1 << 10, 1 << 24)
+                for transport in ("tcp", "unix") for name in ("echo", "axisd")
+                for row in self.rows(transport, size, [name],
                                      rounds=3 if self.quick else 7, gap=1.1)]
 
     def beside_large(self, other):
