@@ -68,9 +68,12 @@ def main() -> None:
     subprocess.run(["/usr/bin/python3", str(HERE / "seeds.py"),
                     str(build / "seeds")], check=True)
     results = build.parent / "fuzz.json"
-    all_found = json.loads(results.read_text()) if results.exists() else {}
+    all_found = {}
     for target in targets:
         found = fuzz(build, target, float(sys.argv[2]) * 60 / len(targets))
+        # Only now: other targets may have been run at the same time.
+        if results.exists():
+            all_found = json.loads(results.read_text())
         before = all_found.get(target, {"runs": 0, "minutes": 0})
         found["runs"] += before["runs"]
         found["minutes"] += before["minutes"]
