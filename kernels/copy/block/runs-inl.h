@@ -84,9 +84,9 @@ HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
   }
 }
 
-// Copies 64 bytes or more by one load and the next. In short runs from far apart
-// the machine then foresees the lines better than where several loads of a run
-// take turns, most likely because it looks for strides load by load.
+// Copies 64 bytes or more, one load after the other. In short runs from far
+// apart the machine then foresees the lines better than where several loads of
+// a run take turns, most likely because it looks for strides load by load.
 HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
                             const uint8_t* HWY_RESTRICT src, int64_t bytes) {
   int64_t i = 0;
