@@ -32,10 +32,11 @@ absl::Status CheckAxis(int64_t axis, Extents shape) {
   return CheckAxis(axis, -static_cast<int64_t>(shape.size()), shape.size());
 }
 
-// A list of one would copy it.
-Views Only(View&& view) {
-  Views views;
-  views.push_back(std::move(view));
+// A list of one would copy it. Made where it is returned: to move views takes
+// as long as to make them.
+std::optional<Views> Only(View&& view) {
+  std::optional<Views> views(std::in_place);
+  views->push_back(std::move(view));
   return views;
 }
 
