@@ -26,7 +26,8 @@ struct CallContext {
   Admission::Lease& lease;        // what the call holds
   BufferPool& pool;               // where its memory comes from
   CallReport& report;             // where the rooms write what they did
-  std::function<bool()> is_over;  // the client gave up or its time is up
+  std::function<bool()> is_over;  // the client gave up or its time is up; is
+                                  // asked between the parts of the work
   RecipeBook* recipes = nullptr;  // what earlier calls found out; may be null
 };
 

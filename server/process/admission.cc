@@ -76,7 +76,6 @@ absl::Status Admission::Lease::Enter(std::shared_ptr<Client> client,
                                max, " among ", clients, " clients"));
   }
   counts_ = true;
-  is_another_ = own > 0;
   return absl::OkStatus();
 }
 

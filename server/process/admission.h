@@ -54,8 +54,9 @@ class Admission {
     //         exceeds the limit, without.
     absl::Status Take(int64_t bytes);
 
-    // Whether the client had calls under way that count when this one came.
-    bool is_another() const { return is_another_; }
+    // Whether the client has other calls under way; of all these, those count
+    // that do.
+    bool IsOneOfSeveral() const { return counts_ && client_->calls > 1; }
 
     // Null for a call that nobody owns.
     const std::shared_ptr<Client>& client() const { return client_; }
@@ -67,7 +68,6 @@ class Admission {
     Admission& admission_;
     std::shared_ptr<Client> client_;  // null for a call that nobody owns
     bool counts_ = false;
-    bool is_another_ = false;
     int64_t held_ = 0;
     const char* refused_ = nullptr;
   };

@@ -51,7 +51,7 @@ class UnaryCall {
       Work();
     } else {
       // Who asks for much at once waits for those who do not.
-      workshop_.turns.Add([this] { Work(); }, lease_.is_another());
+      workshop_.turns.Add([this] { Work(); }, lease_.IsOneOfSeveral());
     }
   }
 
@@ -90,6 +90,19 @@ class UnaryCall {
     return method_.serve(request_, response_, call_);
   }
 
+  // Between two parts of the work: whether the rest is wanted.
+  bool IsOverBetween() {
+    if (lease_.IsOneOfSeveral()) {
+      const absl::Time begin = absl::Now();
+      workshop_.turns.GiveWay();
+      // It waited, as it did in the queue: that is of no phase.
+      if (report_.phase >= 0)
+        report_.phases[static_cast<size_t>(report_.phase)] -=
+            absl::Now() - begin;
+    }
+    return IsOver();
+  }
+
   bool IsOver() const { return context_.IsCancelled() || IsLate(context_); }
 
   // The call is gone once its status is sent and gRPC has said that it is
@@ -115,7 +128,7 @@ class UnaryCall {
                           lease_,
                           workshop_.pool,
                           report_,
-                          [this] { return IsOver(); },
+                          [this] { return IsOverBetween(); },
                           &workshop_.recipes};
 
   StepOf<UnaryCall, &UnaryCall::Begin> begin_{this};

@@ -108,6 +108,24 @@ TEST(AdmissionTest, WithMoreClientsThanCallsEachMayStillHaveOne) {
     EXPECT_TRUE(calls.Add(client, 1).ok()) << client;
 }
 
+TEST(AdmissionTest, CallsKnowWhetherTheirClientHasOthersThatCount) {
+  Admission admission(1000);
+  Admission::Lease first(admission), passing(admission), other(admission);
+  ASSERT_TRUE(first.Enter(admission.Find("a"), true).ok());
+  ASSERT_TRUE(passing.Enter(admission.Find("a"), false).ok());
+  ASSERT_TRUE(other.Enter(admission.Find("b"), true).ok());
+  EXPECT_FALSE(first.IsOneOfSeveral());
+  {
+    Admission::Lease second(admission);
+    ASSERT_TRUE(second.Enter(admission.Find("a"), true).ok());
+    EXPECT_TRUE(first.IsOneOfSeveral());
+    EXPECT_TRUE(second.IsOneOfSeveral());
+    EXPECT_FALSE(passing.IsOneOfSeveral());
+    EXPECT_FALSE(other.IsOneOfSeveral());
+  }
+  EXPECT_FALSE(first.IsOneOfSeveral());
+}
+
 TEST(AdmissionTest, RefusalsForLoadSayWhenToComeAgain) {
   Calls calls(1000, 1);
   ASSERT_TRUE(calls.Add("a", 600).ok());

@@ -136,6 +136,17 @@ SERVER = [
     ("server/process/admission.cc", "own > 0 && ", "", ["guard_test"]),
     ("server/process/admission.cc", "client_->bytes -= held_;", "",
      ["guard_test"]),
+    # Turns: nobody gives way, or on one stack without end; or who can wait is
+    # given way to.
+    ("server/rpc/unary_call.cc", "      workshop_.turns.GiveWay();\n", "",
+     ["guard/turns.py"]),
+    ("server/rpc/turns.h", "if (std::exchange(gives_way, true)) return;", "",
+     ["turns_test"]),
+    ("server/rpc/turns.h", "first.empty() && may_be_later ? ",
+     "first.empty() ? ", ["turns_test"]),
+    ("server/rpc/turns.h", "const WaitsForMemory scope;", "", ["turns_test"]),
+    ("server/process/admission.h", "client_->calls > 1", "client_->calls > 2",
+     ["guard_test"]),
     ("server/guard/guard.cc", "bits.s6_addr + 8, ", "bits.s6_addr + 9, ",
      ["guard_test"]),
     ("server/guard/access.cc", "knows &= !credentials.token.empty();", "",
