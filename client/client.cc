@@ -6,7 +6,9 @@
 #include "absl/base/internal/sysinfo.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/substitute.h"
 #include "axis/v1/tensor_service.pb.h"
+#include "client/retry.h"
 #include "client/wire.h"
 #include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
@@ -26,22 +28,23 @@ constexpr char kBadRequestUrl[] = "type.googleapis.com/google.rpc.BadRequest";
 // Round robin over the replicas that are ready, and retries. Both are what
 // makes the restart of a replica go unnoticed.
 std::string ServiceConfig(bool wait_for_ready) {
-  return absl::StrCat(R"({
+  return absl::Substitute(
+      R"({
     "loadBalancingConfig": [{"round_robin": {}}],
     "healthCheckConfig": {"serviceName": "readiness"},
     "methodConfig": [{
       "name": [{"service": "axis.v1.TensorService"}],
-      "waitForReady": )",
-                      wait_for_ready ? "true" : "false", R"(,
+      "waitForReady": $0,
       "retryPolicy": {
-        "maxAttempts": 4,
-        "initialBackoff": "0.1s",
+        "maxAttempts": $1,
+        "initialBackoff": "$2s",
         "maxBackoff": "1s",
         "backoffMultiplier": 2,
-        "retryableStatusCodes": ["UNAVAILABLE"]
+        "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"]
       }
     }]
-  })");
+  })",
+      wait_for_ready, kMostAttempts, absl::ToDoubleSeconds(kFirstPause));
 }
 
 std::shared_ptr<grpc::ChannelCredentials> Credentials(
@@ -50,11 +53,11 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials(
                      : grpc::InsecureChannelCredentials();
 }
 
-// A channel that sends a call again as long as at most `retry_bytes` of it have
-// been sent. It refers to these bytes and copies none.
+// A channel whose calls gRPC sends again if `retries`; for that it refers to
+// their bytes and copies none.
 std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
                                           const Client::Options& options,
-                                          int retry_bytes) {
+                                          bool retries) {
   // Counts the CPUs once, which absl else does when a lock is first waited for.
   // Where there is no /sys, as in a bare chroot, that leaves an errno which
   // gRPC 1.51, if it is just connecting, takes for that of its connect().
@@ -63,7 +66,8 @@ std::shared_ptr<grpc::Channel> NewChannel(const std::string& target,
   args.SetMaxReceiveMessageSize(options.max_message_bytes);
   args.SetMaxSendMessageSize(options.max_message_bytes);
   args.SetServiceConfigJSON(ServiceConfig(options.wait_for_ready));
-  args.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, retry_bytes);
+  args.SetInt(GRPC_ARG_ENABLE_RETRIES, retries);
+  args.SetInt(GRPC_ARG_PER_RPC_RETRY_BUFFER_SIZE, options.max_message_bytes);
   // A second and two minutes by default: the one is longer than a call is tried
   // again, so that a connection that failed once would fail it; the other too
   // long to notice that a replica is back.
@@ -85,8 +89,8 @@ absl::StatusOr<Tensor> Only(absl::StatusOr<std::vector<Tensor>> outputs) {
 Client::Client(std::string target, const Options& options)
     : target_(std::move(target)),
       options_(options),
-      call_channel_(NewChannel(target_, options_, options_.max_message_bytes)),
-      stream_channel_(NewChannel(target_, options_, 256 << 10)),
+      call_channel_(NewChannel(target_, options_, true)),
+      stream_channel_(NewChannel(target_, options_, false)),
       health_channel_(grpc::CreateChannel(target_, Credentials(options_))),
       calls_(call_channel_),
       streams_(stream_channel_) {}

@@ -36,10 +36,11 @@ namespace axis {
 // Thread-safe: make one and share it; it connects when first used, and again
 // after a loss.
 //
-// The ops are pure, so calls that a server did not answer (`UNAVAILABLE`) are
-// sent again, up to 4 times in all, and go round the replicas that say they
-// are ready. A stream is sent again only as long as it is at its beginning:
-// 256 KiB sent and nothing received.
+// The ops are pure, so calls that a server did not answer (`UNAVAILABLE`, or
+// `CANCELLED` by a server on its way out) are sent again, up to 4 times in all,
+// and go round the replicas that say they are ready. A stream is sent again
+// only as long as it is at its beginning: nothing received, and of its source
+// no more than 4 MiB taken.
 //
 // Errors, of every call: the code and the message of the server, whose details
 //     are payloads of the status (see `FieldOf`). Besides:
@@ -134,8 +135,9 @@ class Client {
 
   const std::string target_;
   const Options options_;
-  // Streams must not be kept for a second attempt, and so have a channel of
-  // their own. Questions of health must not go to replicas that are ready.
+  // Streams must not be kept by gRPC for a second attempt, and so have a
+  // channel of their own. Questions of health must not go to replicas that are
+  // ready.
   const std::shared_ptr<grpc::Channel> call_channel_;
   const std::shared_ptr<grpc::Channel> stream_channel_;
   const std::shared_ptr<grpc::Channel> health_channel_;

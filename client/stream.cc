@@ -1,13 +1,18 @@
 // The stream of Client::StreamPipeline: one thread writes while another reads.
+// It is begun again here and not by gRPC, whose 1.51 loses messages that were
+// on their way when a server turned the first attempt away.
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "absl/random/random.h"
 #include "absl/strings/str_cat.h"
 #include "axis/v1/tensor_service.pb.h"
 #include "client/client.h"
+#include "client/retry.h"
 #include "client/wire.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/completion_queue.h"
@@ -29,6 +34,45 @@ std::pair<Event, bool> Next(grpc::CompletionQueue& queue) {
   return {static_cast<Event>(reinterpret_cast<intptr_t>(tag)), ok};
 }
 
+// Whether the server did not take the call: it is gone, or (CANCELLED) was on
+// its way out just then.
+bool IsTurnedAway(const grpc::Status& status) {
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         status.error_code() == grpc::StatusCode::CANCELLED;
+}
+
+// What a source gives, for as many attempts as it takes.
+class Replay {
+ public:
+  explicit Replay(const Client::Source& source) : source_(source) {}
+
+  absl::StatusOr<Bytes> Next() {
+    if (at_ < kept_.size()) return kept_[at_++];
+    absl::StatusOr<Bytes> bytes = source_ ? source_() : Bytes();
+    if (!bytes.ok()) return bytes;
+    given_ += bytes->size();
+    if (CanRewind()) {
+      kept_.push_back(*bytes);
+    } else {
+      kept_.clear();
+    }
+    at_ = kept_.size();
+    return bytes;
+  }
+
+  // Whether all that was given is here still.
+  bool CanRewind() const { return given_ <= kMost; }
+  void Rewind() { at_ = 0; }
+
+ private:
+  static constexpr uint64_t kMost = 4 * Client::kPieceBytes;
+
+  const Client::Source& source_;
+  uint64_t given_ = 0;       // bytes
+  std::vector<Bytes> kept_;  // all that were given, or none
+  size_t at_ = 0;            // of `kept_`, where this attempt is
+};
+
 // Sends the request. `Run` is for a thread of its own, the rest for the one
 // that waits for events.
 class Writer {
@@ -38,13 +82,13 @@ class Writer {
   // Sends `input` and `ops`, and then what `source` gives, until the end or
   // `Stop`. Returns the error of the source.
   absl::Status Run(const Tensor& input, absl::Span<const pb::Op> ops,
-                   const Client::Source& source) {
+                   Replay& source) {
     pb::StreamPipelineRequest rest;
     rest.mutable_ops()->Add(ops.begin(), ops.end());
     const Tensor header = {input.data_type, input.shape, {}, input.layout};
     bool good = Write(PackRequest({&header, 1}, rest)) && WriteData(input.data);
-    while (good && source) {
-      const absl::StatusOr<Bytes> bytes = source();
+    while (good) {
+      const absl::StatusOr<Bytes> bytes = source.Next();
       if (!bytes.ok()) return bytes.status();
       if (bytes->size() == 0) break;
       good = WriteData(*bytes);
@@ -53,13 +97,11 @@ class Writer {
     return absl::OkStatus();
   }
 
-  // What was under way has been done, or not. The latter says nothing:
-  // gRPC 1.51 tells it of a message that it keeps, to send it when it tries
-  // again; and would wait for the rest of them. Where a call ends, reading
-  // does, too.
-  void OnWritten() {
+  // What was under way has been done, or the call is over.
+  void OnWritten(bool done) {
     const std::lock_guard lock(mutex_);
     under_way_ = false;
+    stopped_ = stopped_ || !done;
     changed_.notify_one();
   }
 
@@ -114,6 +156,7 @@ class Reader {
   explicit Reader(const Client::Sink& sink) : sink_(sink) {}
 
   absl::Status Take(grpc::ByteBuffer& message) {
+    took_ = true;
     absl::StatusOr<std::vector<Tensor>> pieces = UnpackResponse(message, false);
     if (!pieces.ok()) return pieces.status();
     Tensor& piece = pieces->front();
@@ -134,6 +177,8 @@ class Reader {
     return sink_(std::move(piece));
   }
 
+  bool took() const { return took_; }
+
   // Whether an output may end here.
   absl::Status End() const {
     if (missing_ == 0) return absl::OkStatus();
@@ -143,19 +188,25 @@ class Reader {
 
  private:
   const Client::Sink& sink_;
+  bool took_ = false;
   bool begun_ = false;
   uint64_t missing_ = 0;  // bytes of the output that has begun
 };
 
-}  // namespace
+// How an attempt went.
+struct Outcome {
+  absl::Status ours;  // of the source, the sink or the answer; goes first
+  grpc::Status status;
+  bool answered;  // with a message at least
+};
 
-absl::Status Client::StreamPipeline(const Tensor& input,
-                                    absl::Span<const pb::Op> ops,
-                                    const Sink& sink, const Source& source) {
+Outcome Attempt(grpc::GenericStub& stub, absl::Time deadline,
+                const Tensor& input, absl::Span<const pb::Op> ops,
+                const Client::Sink& sink, Replay& source) {
   grpc::ClientContext context;
-  context.set_deadline(absl::ToChronoTime(absl::Now() + options_.timeout));
+  context.set_deadline(absl::ToChronoTime(deadline));
   grpc::CompletionQueue queue;
-  const auto call = streams_.PrepareCall(
+  const auto call = stub.PrepareCall(
       &context, "/axis.v1.TensorService/StreamPipeline", &queue);
   call->StartCall(Tag(kStarted));
   bool reading = Next(queue).second;
@@ -176,7 +227,7 @@ absl::Status Client::StreamPipeline(const Tensor& input,
   while (reading) {
     const auto [event, ok] = Next(queue);
     if (event == kWritten) {
-      writer.OnWritten();
+      writer.OnWritten(ok);
       continue;
     }
     if (ok) read = reader.Take(message);
@@ -187,21 +238,43 @@ absl::Status Client::StreamPipeline(const Tensor& input,
 
   // With the status a write that is under way comes to its end too.
   writer.Stop();
-  grpc::Status status;
-  call->Finish(&status, Tag(kFinished));
+  Outcome outcome;
+  call->Finish(&outcome.status, Tag(kFinished));
   for (bool finished = false; !finished || writer.under_way();) {
-    const Event event = Next(queue).first;
-    if (event == kWritten) writer.OnWritten();
+    const auto [event, ok] = Next(queue);
+    if (event == kWritten) writer.OnWritten(ok);
     if (event == kFinished) finished = true;
   }
   if (thread.joinable()) thread.join();
   queue.Shutdown();
   while (Next(queue).first != 0) {
   }
-  if (!read.ok()) return read;
-  if (!written.ok()) return written;
-  if (!status.ok()) return ToStatus(status, *stream_channel_);
-  return reader.End();
+  outcome.ours = !read.ok() ? read : written;
+  if (outcome.ours.ok() && outcome.status.ok()) outcome.ours = reader.End();
+  outcome.answered = reader.took();
+  return outcome;
+}
+
+}  // namespace
+
+absl::Status Client::StreamPipeline(const Tensor& input,
+                                    absl::Span<const pb::Op> ops,
+                                    const Sink& sink, const Source& source) {
+  const absl::Time deadline = absl::Now() + options_.timeout;
+  Replay replay(source);
+  absl::BitGen random;
+  absl::Duration pause = kFirstPause;
+  for (int attempt = 1;; ++attempt, pause *= 2) {
+    const Outcome outcome =
+        Attempt(streams_, deadline, input, ops, sink, replay);
+    if (!outcome.ours.ok()) return outcome.ours;
+    if (attempt == kMostAttempts || !IsTurnedAway(outcome.status) ||
+        outcome.answered || !replay.CanRewind())
+      return ToStatus(outcome.status, *stream_channel_);
+    replay.Rewind();
+    absl::SleepFor(std::min(pause * absl::Uniform(random, 0.8, 1.2),
+                            deadline - absl::Now()));
+  }
 }
 
 absl::StatusOr<std::vector<Tensor>> Client::CallAsStream(

@@ -73,31 +73,6 @@ TEST(ClientConnectionTest, AConnectionThatFailsOnceIsTriedAgain) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
-TEST(ClientConnectionTest, CallsGoAgainWhenTheServerIsUnavailable) {
-  FakeServer server;
-  // More than gRPC keeps for a second attempt unless told to.
-  const Tensor large =
-      MakeTensor<uint8_t>({1 << 20}, std::vector<uint8_t>(1 << 20));
-  server.before = [&server] {
-    return server.calls() < 3
-               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "going away")
-               : grpc::Status::OK;
-  };
-  Client client(server.address());
-  EXPECT_TRUE(client.RunPipeline({large}, {}).ok());
-  EXPECT_EQ(server.calls(), 3);
-}
-
-TEST(ClientConnectionTest, CallsGoFourTimesAtMost) {
-  FakeServer server;
-  server.before = [] {
-    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "going away");
-  };
-  const auto status = Client(server.address()).Transpose(Small(), {}).status();
-  EXPECT_EQ(status.code(), StatusCode::kUnavailable);
-  EXPECT_EQ(server.calls(), 4);
-}
-
 TEST(ClientConnectionTest, CallsWaitUntilTheServerIsReady) {
   FakeServer server;
   server.SetReady(false);

@@ -262,27 +262,6 @@ TEST(ClientStreamTest, OutputsAreReadWhileTheInputIsWritten) {
   EXPECT_EQ(taken, 256 * kMiB);
 }
 
-TEST(ClientStreamTest, AStreamGoesAgainOnlyAtItsBeginning) {
-  FakeServer server;
-  server.before = [&server] {
-    return server.calls() < 3
-               ? grpc::Status(grpc::StatusCode::UNAVAILABLE, "going away")
-               : grpc::Status::OK;
-  };
-  Client client(server.address(), Above(0));
-  EXPECT_TRUE(client.Transpose(Numbers(1000), {}).ok());
-  EXPECT_EQ(server.calls(), 3);
-
-  server.before = [] { return grpc::Status::OK; };
-  server.stream = [](FakeServer::Stream* call) {
-    call->Write(Piece("ab", {100}));
-    return grpc::Status(grpc::StatusCode::UNAVAILABLE, "going away");
-  };
-  EXPECT_EQ(client.Transpose(Numbers(1000), {}).status().code(),
-            StatusCode::kUnavailable);
-  EXPECT_EQ(server.calls(), 4);
-}
-
 TEST(ClientStreamTest, AServerThatIsAwayIsNamed) {
   const std::string nowhere = FakeServer().address();
   Client::Options options;

@@ -98,7 +98,9 @@ def expected(*allowed: str, otherwise: str) -> dict:
 def check_tokens(check: Checks, axisd: str, folder: pathlib.Path) -> None:
     rules = folder / "rules"
     replace(rules, rule("reader", [OPS, DESCRIBE], ["let me", "me too"]) +
-            rule("all", [OPS, INFER, DESCRIBE, MEMORY], ["master"]))
+            rule("all", [OPS, INFER, DESCRIBE, MEMORY], ["master"]) +
+            # As a script writes it whose $TOKEN was not set: no way in.
+            rule("mistake", [OPS], [""]))
     with Axisd(axisd, f"--access_rules={rules}",
                "--allow_shared_memory=true") as server:
         link = server.channel

@@ -81,6 +81,14 @@ def fuzzing() -> list:
             for name, row in found.items()]
 
 
+def mended() -> list:
+    """What fuzzing found; kept, and replayed by the tests."""
+    kept = ROOT / "tests/fuzz/found"
+    return [[p.parent.name, p.name.replace("_", " "),
+             f"`{p.parent.name}_fuzz` of `./dev test` replays it"]
+            for p in sorted(kept.glob("*/*"))]
+
+
 def others() -> list:
     rows = []
     found = load("mutations/mutations.json")
@@ -144,6 +152,10 @@ bytes must be back.
 Fuzzing, by `./dev fuzz`, with AddressSanitizer and UBSan:
 
 {table(["target", "inputs", "CPU minutes", "findings left"], fuzzing())}
+
+Found so, and mended:
+
+{table(["target", "finding", "regression test"], mended())}
 
 ## Tested
 

@@ -111,6 +111,23 @@ TEST_F(StringsTest, RefusesWhatIsNoListOfSoManyStrings) {
   EXPECT_EQ(FieldOfFind(two, INT64_MAX), "data");
 }
 
+TEST_F(StringsTest, SaysWhichStringIsWrongAndHow) {
+  const auto why = [&](std::string packed, int64_t elements) {
+    Payload payload = InPieces(packed, 3);
+    return std::string(Find(payload, elements).status().message());
+  };
+  const std::string three = Packed({"ab", "c", "d"});
+  EXPECT_EQ(why(std::string("\x64\0\0\0", 4) + three.substr(4), 3),
+            "string 0 says that it has 100 bytes, but only 12 are left");
+  EXPECT_EQ(why(three.substr(0, 13), 3),
+            "ends within the length of string 2 of 3");
+  EXPECT_EQ(why(three + "e", 3),
+            "must end with string 3, at byte 16; holds 17");
+  EXPECT_EQ(why("abc", 2),
+            "must hold 2 strings, a 4-byte length and the bytes each; "
+            "holds 3 bytes, too few for so many");
+}
+
 TEST_F(StringsTest, TakesMemoryForPlacesAndOutputsFirst) {
   Payload one = InPieces(Packed({"abc", "de"}), 100);
   ASSERT_TRUE(Find(one, 2).ok());

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -165,25 +166,32 @@ class Client:
     def _run(self, inputs: Sequence[TensorLike], chain: tuple[wire.Op, ...],
              single: bool) -> list[Tensor]:
         call = channel.call(inputs, chain, single, self._stream_above)
-        limits = {"timeout": self._timeout, "wait_for_ready": self._wait}
         try:
             if call.method == "StreamPipeline":
-                return self._run_stream(call, limits)
+                return self._run_stream(call)
             answer = self._methods[call.method](
-                wire.request(call.inputs, call.ops), **limits)
+                wire.request(call.inputs, call.ops), timeout=self._timeout,
+                wait_for_ready=self._wait)
         except grpc.RpcError as error:
             raise errors.of(error) from None
         return wire.outputs(answer, call.inputs)
 
-    def _run_stream(self, call: channel.Call, limits: dict) -> list[Tensor]:
-        found = wire.StreamOutputs(call.inputs[0])
-        answers = self._stream(call.stream_requests(), **limits)
-        try:
-            for answer in answers:
-                found.take(answer)
-        finally:
-            answers.cancel()
-        return found.finish()
+    def _run_stream(self, call: channel.Call) -> list[Tensor]:
+        attempts = channel.Attempts(self._timeout)
+        while True:
+            found = wire.StreamOutputs(call.inputs[0])
+            answers = self._stream(
+                call.stream_requests(), timeout=attempts.seconds_left(),
+                wait_for_ready=self._wait)
+            try:
+                for answer in answers:
+                    found.take(answer)
+                return found.finish()
+            except grpc.RpcError as error:
+                pause = attempts.pause_after(error, found.begun)
+            finally:
+                answers.cancel()
+            time.sleep(pause)
 
 
 class Pipeline(ops.Chain):

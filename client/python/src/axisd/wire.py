@@ -170,6 +170,10 @@ class StreamOutputs:
         self._found: list[tuple[tensors.Header, bytearray]] = []
         self._filled = 0
 
+    @property
+    def begun(self) -> bool:
+        return bool(self._found)
+
     def take(self, answer: bytes) -> None:
         for header, data in response_tensors(answer):
             if header.data_type:
