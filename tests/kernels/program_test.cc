@@ -91,7 +91,9 @@ TEST(Program, WhatTakesEveryChannelToItsPlaceIsNoSlice) {
   // As few channels as elements of a run: one position, and no padding.
   const Program program = *Compile({1, 12}, {ShuffleChannels{1, 3}}, {4});
   ASSERT_EQ(program.passes.size(), 1u);
-  EXPECT_FALSE(IsSlice(program.passes[0].writes[0].plan, 4));
+  const Plan& plan = program.passes[0].writes[0].plan;
+  EXPECT_EQ(plan.places.size(), 12u);
+  EXPECT_FALSE(IsSlice(plan, 4));
 }
 
 TEST(Program, AnOutputInBlocksIsPaddedAndCountsItsPadding) {
