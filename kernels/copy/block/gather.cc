@@ -28,7 +28,6 @@ class Windows {
     const int64_t step = plan.inner.src_stride;
     grid_ = 0 < step && step < plan.vector ? step : plan.vector;
     is_power_ = (grid_ & (grid_ - 1)) == 0;
-    room_ = plan.vector - (plan.repeat - 1) * plan.inner.dst_stride - item;
     most_ = plan.repeat == 1 ? plan.vector : plan.inner.dst_stride;
   }
 
@@ -81,13 +80,12 @@ class Windows {
     std::memcpy(at, &part, sizeof(T));
   }
 
-  // Where the vector begins that the item at `src` is taken from. Vectors begin
-  // at steps, so that a few serve many items; where an item would be cut, at
-  // the item.
+  // Where the vector begins that the item at `src` is taken from: at a step, so
+  // that a few vectors serve many items. Steps are whole items, so that none is
+  // cut.
   int64_t VectorOf(int64_t src) const {
     const int64_t at = src - lowest_;
-    const int64_t within = is_power_ ? at & (grid_ - 1) : at % grid_;
-    return src - (within <= room_ ? within : 0);
+    return src - (is_power_ ? at & (grid_ - 1) : at % grid_);
   }
 
   // The other indices that the window holds are the first one, farther on.
@@ -102,7 +100,7 @@ class Windows {
 
   GatherPlan& plan_;
   const int64_t item_;
-  int64_t lowest_, grid_, room_, most_;
+  int64_t lowest_, grid_, most_;
   bool is_power_;
 };
 
