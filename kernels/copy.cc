@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/copy/block/gather.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/narrow/narrow.h"
 #include "kernels/copy/narrow/pack.h"
@@ -108,6 +109,7 @@ bool ReadsInPlace(Pieces pieces, std::span<const Target> targets) {
   if (piece < kPieceBytes) return false;
   return std::all_of(targets.begin(), targets.end(), [&](const Target& t) {
     const Plan& plan = *t.plan;
+    if (!plan.places.empty()) return false;
     if (plan.loops.empty()) return true;
     if (!IsWholeUnits(plan)) return false;
     const Loop& inner = plan.loops.back();
@@ -199,7 +201,10 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   for (const Target& target : targets) {
     if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst))
       continue;
-    if (!IsWholeUnits(*target.plan)) {
+    if (!target.plan->places.empty()) {
+      const Move move = MoveOf(*target.plan, Bytes(from), target.dst);
+      MoveGather(move.copy, target.plan->places, move.src, end, move.dst);
+    } else if (!IsWholeUnits(*target.plan)) {
       MoveNarrow(*target.plan, Bytes(from), Bytes(target.dst));
     } else if (targets.size() == 1) {
       const Move move = MoveOf(*target.plan, Bytes(from), target.dst);

@@ -1,6 +1,7 @@
 #include "kernels/plan.h"
 
 #include <algorithm>
+#include <bit>
 #include <cassert>
 #include <utility>
 
@@ -40,11 +41,13 @@ int64_t UnitBits(int64_t item_bits) { return item_bits % 3 == 0 ? 24 : 8; }
 int64_t BitsOf(const Plan& plan) {
   int64_t bits = plan.run;
   for (const Loop& loop : plan.loops) bits *= loop.extent;
-  return bits;
+  return plan.places.empty() ? bits
+                             : bits * static_cast<int64_t>(plan.places.size());
 }
 
 bool IsSlice(const Plan& plan, int64_t dst_bytes) {
-  return plan.loops.empty() && plan.run % 8 == 0 && plan.run / 8 == dst_bytes &&
+  return plan.loops.empty() && plan.places.empty() && plan.run % 8 == 0 &&
+         plan.run / 8 == dst_bytes &&
          plan.src_offset % UnitBits(plan.item_bits) == 0;
 }
 
@@ -126,11 +129,33 @@ Plan PlanOf(absl::InlinedVector<Loop, 8>& loops, int64_t src_offset,
 std::optional<Plan> CompilePlan(const View& src, const View& dst,
                                 int64_t item_bits) {
   assert(ShapeOf(src) == ShapeOf(dst));
-  if (SizeOf(src) == 0) return Plan{.item_bits = item_bits, .loops = {}};
+  if (SizeOf(src) == 0)
+    return Plan{.item_bits = item_bits, .loops = {}, .places = {}};
   absl::InlinedVector<Loop, 8> loops;
   for (size_t i = src.axes.size(); i-- > 0;)
     if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
   return PlanOf(loops, src.offset, dst.offset, item_bits);
+}
+
+std::optional<Plan> CompilePlan(std::span<const View> src,
+                                std::span<const View> dst, int64_t item_bits) {
+  if (item_bits % 8 != 0 || item_bits > 128 ||
+      !std::has_single_bit(static_cast<uint64_t>(item_bits)))
+    return std::nullopt;
+  std::optional<Plan> all;
+  for (size_t i = 0; i < src.size(); ++i) {
+    std::optional<Plan> plan = CompilePlan(src[i], dst[i], item_bits);
+    if (!plan || plan->run != item_bits) return std::nullopt;
+    const int64_t from = plan->src_offset, to = plan->dst_offset;
+    if (!all) {
+      all = *std::move(plan);
+      all->places.reserve(src.size());
+    } else if (plan->loops != all->loops) {
+      return std::nullopt;
+    }
+    all->places.push_back({from - all->src_offset, to - all->dst_offset});
+  }
+  return all;
 }
 
 Plan CompilePlan(const View& src, int64_t item_bits) {
@@ -138,7 +163,8 @@ Plan CompilePlan(const View& src, int64_t item_bits) {
   int64_t dst_stride = 1;
   for (auto axis = src.axes.rbegin(); axis != src.axes.rend(); ++axis)
     for (auto mode = axis->rbegin(); mode != axis->rend(); ++mode) {
-      if (mode->extent == 0) return {.item_bits = item_bits, .loops = {}};
+      if (mode->extent == 0)
+        return {.item_bits = item_bits, .loops = {}, .places = {}};
       if (mode->extent == 1) continue;
       loops.push_back({mode->extent, mode->stride, dst_stride});
       dst_stride *= mode->extent;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/functional/function_ref.h"
@@ -35,11 +36,22 @@ struct Loop {
 // Two views with equal plans move the same bits in the same manner, so tests
 // and benchmarks need to cover plans, not ops.
 struct Plan {
+  // A run among many that lie in no even distance from one another: bits from
+  // the offsets below.
+  struct Place {
+    int64_t src, dst;
+
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+
   int64_t item_bits = 8;   // the width of an element
   int64_t src_offset = 0;  // bits
   int64_t dst_offset = 0;  // bits
   int64_t run = 0;         // bits, contiguous on both sides; 0 if none to copy
   absl::InlinedVector<Loop, 8> loops;  // outermost of the destination first
+  // If there are any, the run is copied to each, for every index of the loops:
+  // one element of 1 to 16 whole bytes. In the order of the destination.
+  std::vector<Place> places;
 
   friend bool operator==(const Plan&, const Plan&) = default;
 };
@@ -70,6 +82,13 @@ std::optional<int64_t> StoredBytes(std::span<const int64_t> shape,
 std::optional<Plan> CompilePlan(const View& src, const View& dst,
                                 int64_t item_bits);
 
+// The copy that lays out each view of `src` as that of `dst`, which follow one
+// another, as places; nullopt if they do not nest, differ in more than where
+// they begin, or are not of single elements of 1, 2, 4, 8 or 16 bytes.
+// REQUIRES: as many of the one as of the other, at least one; not empty.
+std::optional<Plan> CompilePlan(std::span<const View> src,
+                                std::span<const View> dst, int64_t item_bits);
+
 // The copy that lays out `src` densely in row-major order.
 Plan CompilePlan(const View& src, int64_t item_bits);
 
@@ -77,7 +96,7 @@ Plan CompilePlan(const View& src, int64_t item_bits);
 // lie within bits [begin, end) of its source: a handful, two for each loop at
 // most and one. With it a source can be copied from piece by piece, as the
 // pieces come or where they lie.
-// REQUIRES: begin and end are multiples of plan.item_bits.
+// REQUIRES: begin and end are multiples of plan.item_bits; no plan.places.
 void ForEachPart(const Plan& plan, int64_t begin, int64_t end,
                  absl::FunctionRef<void(const Plan& part)> f);
 

@@ -42,19 +42,13 @@ std::optional<Parts> Cut(const View& view, const Parts& like) {
   return parts;
 }
 
-// Adds to the program the writes that lay out `src`, of one buffer, as `dst`, a
-// new buffer of `bytes`; returns that, or nullopt if they do not nest. Writes
-// that read the same buffer one after the other share a pass.
-std::optional<int> Write(int from, const Parts& src, const Parts& dst,
-                         int64_t bytes, int64_t item_bits, Program& program) {
-  absl::InlinedVector<Plan, 2> plans;
+// Adds to the program the writes of `plans`, which make a new buffer of `bytes`
+// from one other; returns it. Its end are `last` and what padding there is.
+// Writes that read the same buffer one after the other share a pass.
+int Write(int from, absl::InlinedVector<Plan, 2> plans, const View& last,
+          int64_t bytes, int64_t item_bits, Program& program) {
   int64_t written = 0;
-  for (size_t i = 0; i < src.size(); ++i) {
-    std::optional<Plan> plan = CompilePlan(src[i], dst[i], item_bits);
-    if (!plan) return std::nullopt;
-    written += BitsOf(*plan) / item_bits;
-    plans.push_back(*std::move(plan));
-  }
+  for (const Plan& plan : plans) written += BitsOf(plan) / item_bits;
   const int buffer = static_cast<int>(program.buffer_bytes.size());
   program.buffer_bytes.push_back(bytes);
   if (program.passes.empty() || program.passes.back().src != from)
@@ -64,11 +58,23 @@ std::optional<int> Write(int from, const Parts& src, const Parts& dst,
   for (Plan& plan : plans) writes.push_back({buffer, std::move(plan), {}});
   if (PackedBytes(written, item_bits) < bytes) {
     // The last block of channels, for each of the batch, has padding.
-    const int64_t count = ShapeOf(dst.back())[0], stride = bytes / count;
-    const int64_t offset = dst.back().offset * item_bits / 8;
+    const int64_t count = ShapeOf(last)[0], stride = bytes / count;
+    const int64_t offset = last.offset * item_bits / 8;
     writes[first].zeros = {offset, stride - offset, stride, count};
   }
   return buffer;
+}
+
+// The same for what lays out `src` as `dst`; nullopt if they do not nest.
+std::optional<int> Write(int from, const Parts& src, const Parts& dst,
+                         int64_t bytes, int64_t item_bits, Program& program) {
+  absl::InlinedVector<Plan, 2> plans;
+  for (size_t i = 0; i < src.size(); ++i) {
+    std::optional<Plan> plan = CompilePlan(src[i], dst[i], item_bits);
+    if (!plan) return std::nullopt;
+    plans.push_back(*std::move(plan));
+  }
+  return Write(from, std::move(plans), dst.back(), bytes, item_bits, program);
 }
 
 // Lays `tensor` out densely.
@@ -202,9 +208,8 @@ absl::Status End(std::span<const InputSpec> inputs,
   return absl::OkStatus();
 }
 
-// Where blocks of channels do not nest: a program whose first pass takes every
-// channel of `input` to its place in row-major tensors, of which the others
-// make blocks. nullopt if that cannot be, or if channels are too many.
+// Where blocks of channels do not nest: a program that takes every channel of
+// `input` to its place. nullopt if that cannot be, or if they are too many.
 // REQUIRES: `ops` are allowed on what they meet.
 std::optional<Program> CompileByChannel(const InputSpec& input,
                                         std::span<const Op> ops) {
@@ -225,28 +230,23 @@ std::optional<Program> CompileByChannel(const InputSpec& input,
   }
   int64_t channels = 0;
   for (const View& view : views) {
-    const View dense = Dense(ShapeOf(view));
-    if (SizeOf(view) == 0 || (channels += ShapeOf(view)[1]) > 1024)
-      return std::nullopt;
-    std::vector<std::pair<View, View>> moves;
-    for (int64_t k = 0; k < ShapeOf(view)[1]; ++k) {
-      const auto channel = OneChannel(view, k, shape, layout);
-      if (!channel) return std::nullopt;
-      moves.emplace_back(*channel, *Slice(dense, 1, k, 1));
-    }
-    // Channels that are neighbours in the source are moved together.
-    std::ranges::sort(moves, {}, [](auto& move) { return move.first.offset; });
+    const Shape made = ShapeOf(view);
+    if (SizeOf(view) == 0 || (channels += made[1]) > 1024) return std::nullopt;
+    const Parts stored = Stored(made, layout);
     Parts src, dst;
-    for (auto& [from, to] : moves) src.push_back(from), dst.push_back(to);
-    const int64_t bytes = PackedBytes(SizeOf(dense), bits);
-    const int buffer = *Write(0, src, dst, bytes, bits, program);
-    program.outputs.push_back({0, buffer, ShapeOf(dense)});
-  }
-  for (Program::Output& output : program.outputs) {
-    const Parts dst = Stored(output.shape, layout);
-    const Parts src = *Cut(Dense(output.shape), dst);
-    const int64_t bytes = *StoredBytes(output.shape, layout, bits);
-    output.buffer = *Write(output.buffer, src, dst, bytes, bits, program);
+    for (const View& part : stored)
+      for (int64_t k = 0; k < ShapeOf(part)[1]; ++k) {
+        const auto index = static_cast<int64_t>(src.size());
+        auto channel = OneChannel(view, index, shape, layout);
+        if (!channel) return std::nullopt;
+        src.push_back(*std::move(channel));
+        dst.push_back(*Slice(part, 1, k, 1));
+      }
+    std::optional<Plan> plan = CompilePlan(src, dst, bits);
+    if (!plan) return std::nullopt;
+    const int buffer = Write(0, {*std::move(plan)}, stored.back(),
+                             *StoredBytes(made, layout, bits), bits, program);
+    program.outputs.push_back({0, buffer, made});
   }
   Account(1, program);
   return program;
@@ -267,7 +267,7 @@ absl::StatusOr<Program> CompileProgram(
     tensors = std::move(next);
   }
   AXIS_RETURN_IF_ERROR(End(inputs, std::move(tensors), program));
-  if (inputs.size() == 1 && program.passes.size() > 1 + program.outputs.size())
+  if (inputs.size() == 1 && program.passes.size() > 1)
     if (auto less = CompileByChannel(inputs[0], ops)) return *std::move(less);
   return program;
 }

@@ -63,8 +63,9 @@ struct InputSpec {
 // Ops fuse into one copy as long as their composition is a view. Where it is
 // not, the chain is cut: the tensor is laid out densely and the next op starts
 // afresh. So it is where a layout makes the input two views, or where the
-// blocks of the output do not nest with those of the result. All errors of a
-// request surface here; Copy() cannot fail.
+// blocks of the output do not nest with those of the result; but if channels
+// then only change places, each is taken to its own in one pass. All errors of
+// a request surface here; Copy() cannot fail.
 //
 // Errors: "<name(k)>.<attribute>"  ops[k] is not allowed on what it meets
 //         "<name(k)>.split_lengths" it makes more than kMaxOutputs tensors

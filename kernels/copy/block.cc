@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/copy/block/gather-inl.h"
 #include "kernels/copy/block/interleave-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
@@ -185,6 +186,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace axis {
 
+HWY_EXPORT(GatherWindows);
 HWY_EXPORT(Move);
 HWY_EXPORT(ShuffleBytes);
 
@@ -198,6 +200,13 @@ Machine ThisMachine() {
 void MoveBlocks(const BlockPlan& plan, const uint8_t* src,
                 const uint8_t* src_end, uint8_t* dst) {
   HWY_DYNAMIC_DISPATCH(Move)(plan, src, src_end, dst);
+}
+
+void MoveWindows(const GatherPlan& plan, int64_t begin, int64_t end,
+                 bool stream, const uint8_t* src, const uint8_t* src_end,
+                 uint8_t* dst) {
+  HWY_DYNAMIC_DISPATCH(GatherWindows)
+  (plan, begin, end, stream, src, src_end, dst);
 }
 
 }  // namespace axis

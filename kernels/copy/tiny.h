@@ -40,7 +40,8 @@ void CopyItems(std::span<const Loop> loops, const std::byte* src,
 // Carries out `plan` if it is tiny, its items of a usual size; else returns
 // false.
 inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst) {
-  if (plan.item_bits % 8 != 0 || plan.loops.empty()) return false;
+  if (plan.item_bits % 8 != 0 || plan.loops.empty() || !plan.places.empty())
+    return false;
   int64_t items = 1;
   for (const Loop& loop : plan.loops)
     if ((items *= loop.extent) > kTinyItems) return false;

@@ -193,10 +193,12 @@ int64_t OutputBytes(const Program& program) {
 
 RouteKind RouteOf(const Program& program) {
   if (program.passes.size() > 1) return RouteKind::kCollect;
-  // Outputs with padding may take two writes each, and have gaps.
+  // Outputs with padding may take two writes each, and have gaps; what takes
+  // every channel to its place reads the whole input.
   for (const Program::Pass& pass : program.passes)
     for (const Program::Write& write : pass.writes)
-      if (write.zeros.count > 0) return RouteKind::kCollect;
+      if (write.zeros.count > 0 || !write.plan.places.empty())
+        return RouteKind::kCollect;
   const std::vector<Stretch> outputs = Stretches(program);
   if (IsIdentity(outputs)) return RouteKind::kForward;
   const bool whole =

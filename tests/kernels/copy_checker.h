@@ -110,4 +110,81 @@ class Checker {
   std::vector<std::unique_ptr<GuardedBuffer>> dst_;
 };
 
+// Checks a plan that takes `channels` channels, in blocks, to places in blocks:
+// as oneDNN's Shuffle does, but any channel may come from anywhere.
+inline void CheckPlaces(Random& random, const GuardedBuffer& src_memory,
+                        const GuardedBuffer& dst_memory, int64_t channels,
+                        int64_t batch, int64_t height, int64_t width) {
+  static const std::vector<int64_t> kBlocks = {2, 3, 4, 6, 8, 12, 16, 24, 64};
+  const int64_t bytes = int64_t{1} << random.In(0, 4);
+  const int64_t block = random.Of(kBlocks);
+  const int64_t blocks = (channels + block - 1) / block;
+  const int64_t positions = height * width;
+  const int64_t size = batch * blocks * positions * block * bytes;
+  ASSERT_LE(size + 64, static_cast<int64_t>(src_memory.size()));
+  // Rows and columns may change places, too.
+  const bool transposed = random.OneIn(3);
+  auto at = [&](int64_t n, int64_t c, int64_t h, int64_t w, bool as_written) {
+    const int64_t position =
+        as_written && transposed ? w * height + h : h * width + w;
+    return (((n * blocks + c / block) * positions + position) * block +
+            c % block) *
+           bytes;
+  };
+  std::vector<int64_t> from = random.Order(static_cast<size_t>(channels));
+  if (random.OneIn(2)) {  // in groups, as it mostly is
+    int64_t groups = random.In(1, channels);
+    while (channels % groups != 0) --groups;
+    for (int64_t c = 0; c < channels; ++c)
+      from[static_cast<size_t>(c)] =
+          c % groups * (channels / groups) + c / groups;
+  }
+  Plan plan{.item_bits = bytes * 8, .loops = {}, .places = {}};
+  plan.run = plan.item_bits;
+  // The channels that are left out must not be written.
+  const int64_t first = random.OneIn(3) ? random.In(0, channels - 1) : 0;
+  plan.src_offset = random.OneIn(2) ? at(0, from[0], 0, 0, false) * 8 : 0;
+  plan.dst_offset = at(0, first, 0, 0, true) * 8;
+  for (int64_t c = first; c < channels; ++c)
+    plan.places.push_back(
+        {at(0, from[static_cast<size_t>(c)], 0, 0, false) * 8 - plan.src_offset,
+         at(0, c, 0, 0, true) * 8 - plan.dst_offset});
+  auto add = [&](int64_t extent, int64_t n, int64_t h, int64_t w) {
+    if (extent > 1)
+      plan.loops.push_back(
+          {extent, at(n, 0, h, w, false) * 8, at(n, 0, h, w, true) * 8});
+  };
+  add(batch, 1, 0, 0);
+  if (transposed) {
+    add(width, 0, 0, 1);
+    add(height, 0, 1, 0);
+  } else {
+    add(positions, 0, 0, 1);
+  }
+  std::byte* const src = Place(random, src_memory, size);
+  std::byte* const dst = Place(random, dst_memory, size);
+  random.Fill(src, static_cast<size_t>(size));
+  random.Fill(dst, static_cast<size_t>(size));
+  std::vector<std::byte> expected(dst, dst + size);
+  for (int64_t n = 0; n < batch; ++n)
+    for (int64_t c = first; c < channels; ++c)
+      for (int64_t h = 0; h < height; ++h)
+        for (int64_t w = 0; w < width; ++w)
+          std::copy_n(src + at(n, from[static_cast<size_t>(c)], h, w, false),
+                      bytes, expected.data() + at(n, c, h, w, true));
+  const std::span<const std::byte> source(src, static_cast<size_t>(size));
+  // It may come in pieces, of which no vector can be made.
+  const size_t cut =
+      random.OneIn(4) ? static_cast<size_t>(random.In(0, size)) : 0;
+  const std::span<const std::byte> pieces[] = {source.first(cut),
+                                               source.subspan(cut)};
+  const Target target = {&plan, dst};
+  EXPECT_EQ(Copy(cut > 0 ? pieces : std::span(&source, 1), {&target, 1}),
+            cut > 0 ? size : 0);
+  ASSERT_TRUE(std::equal(expected.begin(), expected.end(), dst))
+      << bytes << " bytes, " << channels << " channels in blocks of " << block
+      << ", " << batch << " x " << height << " x " << width << ", transposed "
+      << transposed << ", from channel " << first;
+}
+
 }  // namespace axis::testing

@@ -93,6 +93,27 @@ TEST(CopyTest, PermutesShortRunsThatHaveGapsBetweenThem) {
       });
 }
 
+TEST(CopyTest, TakesEveryChannelOfBlocksToItsPlace) {
+  const testing::GuardedBuffer src(4 << 20), dst(4 << 20);
+  OnEveryTarget(CountFromEnvironment(20000) / 4, [&](Random& random, Checker&) {
+    const int64_t channels = random.In(1, random.OneIn(4) ? 200 : 40);
+    testing::CheckPlaces(random, src, dst, channels, random.In(1, 3),
+                         random.In(1, 5),
+                         random.In(1, random.OneIn(4) ? 40 : 7));
+  });
+}
+
+// In several tasks, and past the caches.
+TEST(CopyTest, TakesEveryChannelOfLargeTensorsToItsPlace) {
+  const testing::GuardedBuffer src(80 << 20), dst(80 << 20);
+  OnEveryTarget(24, [&](Random& random, Checker&) {
+    tbb::task_arena(random.OneIn(2) ? 1 : 4).execute([&] {
+      testing::CheckPlaces(random, src, dst, random.In(1, 60), random.In(1, 3),
+                           random.In(50, 150), random.In(50, 150));
+    });
+  });
+}
+
 TEST(CopyTest, MovesNarrowElementsAtEveryPhase) {
   static const std::vector<int64_t> kWidths = {1, 2, 4, 3, 6};
   OnEveryTarget(

@@ -125,6 +125,31 @@ TEST(Plan, AxesThatDoNotNestHaveNoPlan) {
   EXPECT_TRUE(CompilePlan(shuffled(2), shuffled(2), 8).has_value());
 }
 
+TEST(Plan, ViewsThatDifferInWhereTheyBeginAreOnePlanWithPlaces) {
+  const View dense = DenseOf({4, 5});
+  std::vector<View> src, dst;
+  for (const int64_t k : {0, 2, 3}) {
+    src.push_back(*Slice(dense, 0, k, 1));
+    dst.push_back(*Slice(Transposed(DenseOf({5, 4}), {1, 0}), 0, k, 1));
+  }
+  std::swap(src[0], src[2]);
+  const auto plan = CompilePlan(src, dst, 16);
+  ASSERT_TRUE(plan.has_value());
+  EXPECT_EQ(plan->run, 16);
+  EXPECT_EQ(plan->loops, (absl::InlinedVector<Loop, 8>{{5, 16, 64}}));
+  EXPECT_EQ(plan->places,
+            (std::vector<Plan::Place>{{0, 0}, {-80, 32}, {-3 * 80, 48}}));
+  EXPECT_EQ(BitsOf(*plan), 3 * 5 * 16);
+  EXPECT_FALSE(CompilePlan(src, dst, 4).has_value());
+  // Another extent; another stride; runs of several.
+  src[1] = *Slice(src[1], 1, 0, 4);
+  dst[1] = *Slice(dst[1], 1, 0, 4);
+  EXPECT_FALSE(CompilePlan(src, dst, 16).has_value());
+  src[1].axes[1][0] = {5, 2}, dst[1].axes[1][0] = {5, 4};
+  EXPECT_FALSE(CompilePlan(src, dst, 16).has_value());
+  EXPECT_FALSE(CompilePlan({&src[0], 1}, {&src[0], 1}, 16).has_value());
+}
+
 TEST(Plan, PostConditionsHoldOnRandomViews) {
   std::mt19937 rng(7);
   auto pick = [&](int64_t lo, int64_t hi) {

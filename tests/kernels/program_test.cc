@@ -72,11 +72,28 @@ TEST(Program, AChainOnChannelsLastOrOnFullBlocksIsOneCopy) {
   }
 }
 
-TEST(Program, BlocksThatDoNotNestTakeTwoPasses) {
-  for (const int64_t block : {4, 8, 16})
-    EXPECT_EQ(Compile({2, 30, 7, 7}, {Shuffle{1, 5}}, {block})->passes.size(),
-              2u)
-        << block;
+TEST(Program, BlocksThatDoNotNestTakeOnePassAndOneWrite) {
+  for (const int64_t block : {4, 8, 16}) {
+    const Program program = *Compile(
+        {2, 30, 7, 7}, {Shuffle{1, 5}, Transpose{{0, 1, 3, 2}}}, {block});
+    ASSERT_EQ(program.passes.size(), 1u) << block;
+    ASSERT_EQ(program.passes[0].writes.size(), 1u) << block;
+    const Program::Write& write = program.passes[0].writes[0];
+    EXPECT_EQ(write.plan.places.size(), 30u);
+    EXPECT_EQ(BitsOf(write.plan), 2 * 30 * 49 * 32);
+    EXPECT_EQ(write.zeros.bytes, block * 49 * 4);
+    EXPECT_EQ(write.zeros.count, 2);
+    EXPECT_EQ(program.peak_bytes, 2 * 32 * 49 * 4);
+  }
+}
+
+TEST(Program, WhatTakesEveryChannelToItsPlaceIsNoSlice) {
+  // As few channels as elements of a run: one position, and no padding.
+  const Program program = *Compile({1, 12}, {ShuffleChannels{1, 3}}, {4});
+  ASSERT_EQ(program.passes.size(), 1u);
+  const Plan& plan = program.passes[0].writes[0].plan;
+  EXPECT_EQ(plan.places.size(), 12u);
+  EXPECT_FALSE(IsSlice(plan, 4));
 }
 
 TEST(Program, AnOutputInBlocksIsPaddedAndCountsItsPadding) {
@@ -105,17 +122,18 @@ TEST(Program, WhatHasPaddingIsNoSlice) {
 }
 
 TEST(Program, TwoPartsFillOneBufferThatCountsOnce) {
-  const Program program = *Compile({1, 24, 5}, {Shuffle{2, 1}}, {16});
+  // More channels than are taken to their places one by one.
+  const Program program = *Compile({1, 1048, 5}, {Shuffle{2, 1}}, {16});
   ASSERT_EQ(program.passes.size(), 2u);
   EXPECT_EQ(program.passes[0].writes.size(), 2u);
   EXPECT_EQ(program.passes[0].writes[0].zeros.count, 0);
   ASSERT_EQ(program.passes[1].writes.size(), 2u);
-  EXPECT_EQ(program.passes[1].writes[0].zeros.offset, 16 * 20);
+  EXPECT_EQ(program.passes[1].writes[0].zeros.offset, 1040 * 20);
   EXPECT_EQ(program.passes[1].writes[0].zeros.bytes, 16 * 20);
   EXPECT_EQ(program.passes[1].writes[1].zeros.count, 0);
   EXPECT_EQ(program.buffer_bytes,
-            (std::vector<int64_t>{32 * 20, 24 * 20, 32 * 20}));
-  EXPECT_EQ(program.peak_bytes, 24 * 20 + 32 * 20);
+            (std::vector<int64_t>{1056 * 20, 1048 * 20, 1056 * 20}));
+  EXPECT_EQ(program.peak_bytes, 1048 * 20 + 1056 * 20);
 }
 
 TEST(Program, TheMostMemoryMayBeHeldBeforeTheLastPass) {

@@ -117,6 +117,31 @@ TEST_F(StreamPipeline, LargeTensorsTakeAllTheirTurns) {
   EXPECT_TRUE(IsEmpty());
 }
 
+TEST_F(StreamPipeline, BlocksThatDoNotNestWaitForTheWholeInput) {
+  const int64_t channels = 48, positions = 35, block = 16;
+  const auto at = [&](int64_t c, int64_t position) {
+    return static_cast<size_t>((c / block * positions + position) * block +
+                               c % block);
+  };
+  std::string data(static_cast<size_t>(channels * positions), '\0');
+  testing::Random(3).Fill(reinterpret_cast<std::byte*>(data.data()),
+                          data.size());
+  std::string want(data.size(), '\0');
+  for (int64_t c = 0; c < channels; ++c)
+    for (int64_t p = 0; p < positions; ++p)
+      want[at(c, p)] = data[at(c % 3 * (channels / 3) + c / 3, p)];
+  std::vector<Request> requests = {
+      Header(pb::DATA_TYPE_U8, {1, channels, 5, 7}, {ShuffleChannels{1, 3}})};
+  requests[0].mutable_input()->set_layout(pb::LAYOUT_NCX16C);
+  for (const size_t cut : {size_t{0}, size_t{1001}})
+    requests.push_back(Piece(data.substr(cut, cut == 0 ? 1001 : data.size())));
+  std::vector<Output> got;
+  const grpc::Status status = Call(requests, &got);
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_TRUE(got[0].data == want);
+}
+
 TEST_F(StreamPipeline, WhatIsCompleteLeavesAtOnce) {
   for (const std::vector<Op>& ops :
        {std::vector<Op>{}, std::vector<Op>{VariadicSplit{0, {1, 1}}},
