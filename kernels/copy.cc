@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/copy/block/gather.h"
 #include "kernels/copy/byte_copy.h"
+#include "kernels/copy/gather/gather.h"
 #include "kernels/copy/narrow/narrow.h"
 #include "kernels/copy/narrow/pack.h"
 #include "kernels/copy/partition.h"

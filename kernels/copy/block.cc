@@ -8,7 +8,6 @@
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/copy/block/gather-inl.h"
 #include "kernels/copy/block/interleave-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
@@ -16,6 +15,7 @@
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/block/walk.h"
+#include "kernels/copy/gather/gather-inl.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/scratch.h"
 

@@ -1,4 +1,4 @@
-#include "kernels/copy/block/gather.h"
+#include "kernels/copy/gather/gather.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -6,16 +6,16 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "kernels/copy/block/gather.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/gather/gather.h"
 
-#if defined(AXIS_BLOCK_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef AXIS_BLOCK_GATHER_INL_H_
-#undef AXIS_BLOCK_GATHER_INL_H_
+#if defined(AXIS_GATHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_GATHER_INL_H_
+#undef AXIS_GATHER_INL_H_
 #else
-#define AXIS_BLOCK_GATHER_INL_H_
+#define AXIS_GATHER_INL_H_
 #endif
 
 HWY_BEFORE_NAMESPACE();
