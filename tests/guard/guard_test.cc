@@ -100,6 +100,20 @@ TEST(AdmissionTest, TheOnlyCallOfAClientIsNotTooMuch) {
   EXPECT_TRUE(lease.Take(450).ok());
 }
 
+TEST(AdmissionTest, WhatWasRefusedIsNotHeld) {
+  Calls calls(1000, 100);
+  ASSERT_TRUE(calls.Add("a", 600).ok());
+  Admission::Lease full(calls.admission());
+  ASSERT_TRUE(full.Enter(calls.admission().Find("b"), true).ok());
+  EXPECT_FALSE(full.Take(500).ok());  // of all that there is
+  EXPECT_EQ(calls.admission().held_bytes(), 600);
+  Admission::Lease more(calls.admission());
+  ASSERT_TRUE(more.Enter(calls.admission().Find("a"), true).ok());
+  EXPECT_FALSE(more.Take(100).ok());  // of its share
+  EXPECT_EQ(calls.admission().held_bytes(), 600);
+  EXPECT_TRUE(full.Take(400).ok());
+}
+
 TEST(AdmissionTest, WithMoreClientsThanCallsEachMayStillHaveOne) {
   Calls calls(1000, 3);
   for (const char* client : {"a", "b", "c", "d"})

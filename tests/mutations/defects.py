@@ -149,7 +149,10 @@ SERVER = [
      ["service_test", "stream_test", "stream_limits_test"]),
     ("server/process/admission.cc",
      "    admission_.held_ -= bytes;\n    refused_",
-     "    refused_", ["service_test", "stream_test", "stream_limits_test"]),
+     "    refused_", ["guard_test"]),
+    ("server/process/admission.cc",
+     "      admission_.held_ -= bytes;\n      client_", "      client_",
+     ["guard_test"]),
     # Shares, and who may come in.
     ("server/process/admission.cc", "own > held_ &&\n", "\n", ["guard_test"]),
     ("server/process/admission.cc", "own > 0 && ", "", ["guard_test"]),
