@@ -88,7 +88,7 @@ class AxisServer final : public Server {
     }
     for (const char* name : {"", "readiness", "liveness"})
       SetHealth(name, true);
-    health_->Start(queue_.get());
+    health_->Start(queue_.get(), live_calls_);
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
     // One thread polls: more of them only hand events to each other.
@@ -119,8 +119,8 @@ class AxisServer final : public Server {
   void Shutdown() override {
     health_->EndWatches();
     server_->Shutdown(absl::ToChronoTime(absl::Now() + options_.drain_timeout));
-    // Calls that compute still hold their place in the queue.
-    while (metrics_.inflight() > 0) absl::SleepFor(absl::Milliseconds(1));
+    // What computes, or waits in the queue to be begun or ended.
+    live_calls_.AwaitNone();
     queue_->Shutdown();
     poller_.join();
   }
@@ -149,6 +149,7 @@ class AxisServer final : public Server {
                             .pool = *pool_,
                             .recipes = recipes_,
                             .metrics = metrics_,
+                            .live_calls = live_calls_,
                             .log = log_,
                             .refusals = refusals_,
                             .slow = slow_,
@@ -244,6 +245,7 @@ class AxisServer final : public Server {
   const std::shared_ptr<BufferPool> pool_;  // outlived by slices gRPC holds
   RecipeBook recipes_;
   Metrics metrics_;
+  LiveCalls live_calls_;
   const Repository repository_;
   Regions regions_;
   std::unique_ptr<WatchedFiles> files_;

@@ -1,5 +1,11 @@
-// What a completion queue hands back: an object to run.
+// What a completion queue hands back: an object to run. And who waits for it.
 #pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 
 namespace axis {
 
@@ -23,6 +29,33 @@ class StepOf final : public Event {
 
  private:
   Owner* const owner_;
+};
+
+// The calls on a completion queue, from before they arrive until they are gone.
+// The queue must outlast them: gRPC ends the process if one of them begins
+// anything on a queue that was shut down.
+class LiveCalls {
+ public:
+  // Every call has one, as its first member: that is the last to go.
+  class Place {
+   public:
+    explicit Place(LiveCalls& calls) : calls_(calls) { ++calls_.count_; }
+    Place(const Place&) = delete;
+    Place& operator=(const Place&) = delete;
+    ~Place() { --calls_.count_; }
+
+   private:
+    LiveCalls& calls_;
+  };
+
+  // REQUIRES: the server was shut down, so that none is awaited any more, and
+  // the queue is still polled.
+  void AwaitNone() const {
+    while (count_ > 0) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+ private:
+  std::atomic<int64_t> count_ = 0;
 };
 
 }  // namespace axis

@@ -16,7 +16,7 @@ namespace {
 class ExchangeCall {
  public:
   ExchangeCall(const ExchangeMethod& method, const Workshop& workshop)
-      : method_(method), workshop_(workshop) {
+      : place_(workshop.live_calls), method_(method), workshop_(workshop) {
     context_.AsyncNotifyWhenDone(&done_);
     method_.stream.request(&context_, &rpc_, &begin_);
   }
@@ -93,6 +93,7 @@ class ExchangeCall {
     metrics.CallEnds();
   }
 
+  const LiveCalls::Place place_;
   const ExchangeMethod& method_;
   const Workshop& workshop_;
 

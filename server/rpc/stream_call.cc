@@ -26,7 +26,7 @@ namespace {
 class StreamCall {
  public:
   StreamCall(const StreamMethod& method, const Workshop& workshop)
-      : method_(method), workshop_(workshop) {
+      : place_(workshop.live_calls), method_(method), workshop_(workshop) {
     context_.AsyncNotifyWhenDone(&done_);
     method_.request(&context_, &rpc_, &begin_);
   }
@@ -252,6 +252,7 @@ class StreamCall {
     return is_over_ || IsLate(context_);
   }
 
+  const LiveCalls::Place place_;
   const StreamMethod& method_;
   const Workshop& workshop_;
 
@@ -268,8 +269,7 @@ class StreamCall {
   std::mutex mutex_;  // guards these:
   bool is_working_ = false;
   bool is_woken_ = false;  // there is something to work on
-  bool reading_ = false, writing_ = false;
-  bool half_closed_ = false;
+  bool reading_ = false, writing_ = false, half_closed_ = false;
   bool is_over_ = false;  // the client is gone
   bool closing_ = false;  // nothing is read or written any more
   bool is_done_ = false, is_finished_ = false;

@@ -19,7 +19,7 @@ namespace {
 class UnaryCall {
  public:
   UnaryCall(const UnaryMethod& method, const Workshop& workshop)
-      : method_(method), workshop_(workshop) {
+      : place_(workshop.live_calls), method_(method), workshop_(workshop) {
     context_.AsyncNotifyWhenDone(&done_);
     method_.request(&context_, &request_, &writer_, &begin_);
   }
@@ -115,6 +115,7 @@ class UnaryCall {
     delete this;
   }
 
+  const LiveCalls::Place place_;
   const UnaryMethod& method_;
   const Workshop& workshop_;
 

@@ -11,6 +11,7 @@
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
+#include "server/rpc/event.h"
 #include "server/rpc/turns.h"
 
 namespace axis {
@@ -22,6 +23,7 @@ struct Workshop {
   BufferPool& pool;
   RecipeBook& recipes;
   Metrics& metrics;
+  LiveCalls& live_calls;
   const Log& log;
   OncePerSecond& refusals;    // that are logged
   OncePerSecond& slow;        // calls that are

@@ -37,8 +37,12 @@ class Board {
 class Check {
  public:
   Check(AsyncService& service, const Board& board,
-        grpc::ServerCompletionQueue* queue)
-      : service_(service), board_(board), queue_(queue) {
+        grpc::ServerCompletionQueue* queue, LiveCalls& live_calls)
+      : place_(live_calls),
+        service_(service),
+        board_(board),
+        queue_(queue),
+        live_calls_(live_calls) {
     service_.RequestCheck(&context_, &request_, &writer_, queue_, queue_,
                           &begin_);
   }
@@ -49,7 +53,7 @@ class Check {
       delete this;
       return;
     }
-    new Check(service_, board_, queue_);
+    new Check(service_, board_, queue_, live_calls_);
     const std::lock_guard lock(board_.mutex);
     HealthCheckResponse response;
     response.set_status(board_.Get(request_.service()));
@@ -62,9 +66,11 @@ class Check {
   }
   void Sent(bool) { delete this; }
 
+  const LiveCalls::Place place_;
   AsyncService& service_;
   const Board& board_;
   grpc::ServerCompletionQueue* const queue_;
+  LiveCalls& live_calls_;
   grpc::ServerContext context_;
   HealthCheckRequest request_;
   grpc::ServerAsyncResponseWriter<HealthCheckResponse> writer_{&context_};
@@ -76,8 +82,13 @@ class Check {
 // write is under way; it always carries the newest status.
 class Watch {
  public:
-  Watch(AsyncService& service, Board& board, grpc::ServerCompletionQueue* queue)
-      : service_(service), board_(board), queue_(queue) {
+  Watch(AsyncService& service, Board& board, grpc::ServerCompletionQueue* queue,
+        LiveCalls& live_calls)
+      : place_(live_calls),
+        service_(service),
+        board_(board),
+        queue_(queue),
+        live_calls_(live_calls) {
     context_.AsyncNotifyWhenDone(&done_);
     service_.RequestWatch(&context_, &request_, &writer_, queue_, queue_,
                           &begin_);
@@ -109,7 +120,7 @@ class Watch {
       delete this;
       return;
     }
-    new Watch(service_, board_, queue_);
+    new Watch(service_, board_, queue_, live_calls_);
     const std::lock_guard lock(board_.mutex);
     board_.watches.insert(this);
     Update();
@@ -141,9 +152,11 @@ class Watch {
     if (--pending_ == 0) delete this;
   }
 
+  const LiveCalls::Place place_;
   AsyncService& service_;
   Board& board_;
   grpc::ServerCompletionQueue* const queue_;
+  LiveCalls& live_calls_;
   grpc::ServerContext context_;
   HealthCheckRequest request_;
   grpc::ServerAsyncWriter<HealthCheckResponse> writer_{&context_};
@@ -162,9 +175,10 @@ class AsyncHealth final : public Health {
  public:
   grpc::Service* service() override { return &service_; }
 
-  void Start(grpc::ServerCompletionQueue* queue) override {
-    new Check(service_, board_, queue);
-    new Watch(service_, board_, queue);
+  void Start(grpc::ServerCompletionQueue* queue,
+             LiveCalls& live_calls) override {
+    new Check(service_, board_, queue, live_calls);
+    new Watch(service_, board_, queue, live_calls);
   }
 
   void Set(const std::string& name, bool serving) override {

@@ -7,6 +7,8 @@
 #include <memory>
 #include <string>
 
+#include "server/rpc/event.h"
+
 namespace axis {
 
 // Thread-safe.
@@ -17,8 +19,10 @@ class Health {
   // To be registered with the server builder.
   virtual grpc::Service* service() = 0;
 
-  // Begins to take calls. `queue` must be polled for Events until shut down.
-  virtual void Start(grpc::ServerCompletionQueue* queue) = 0;
+  // Begins to take calls. `queue` must be polled for Events, and not be shut
+  // down as long as there are `live_calls`.
+  virtual void Start(grpc::ServerCompletionQueue* queue,
+                     LiveCalls& live_calls) = 0;
 
   // Says whether `name` can take calls; watchers are told.
   virtual void Set(const std::string& name, bool serving) = 0;

@@ -22,6 +22,7 @@ class Listener final : public HealthListener {
     if (server_ == nullptr) return;
     health_->EndWatches();
     server_->Shutdown(std::chrono::system_clock::now());
+    live_calls_.AwaitNone();
     queue_->Shutdown();
     poller_.join();
   }
@@ -47,7 +48,7 @@ class Listener final : public HealthListener {
           absl::StrCat("cannot listen on --health_listen=", address,
                        " (is the address taken?)"));
     }
-    health_->Start(queue_.get());
+    health_->Start(queue_.get(), live_calls_);
     poller_ = std::thread([this] {
       void* event = nullptr;
       bool ok = false;
@@ -57,6 +58,7 @@ class Listener final : public HealthListener {
   }
 
  private:
+  LiveCalls live_calls_;
   const std::unique_ptr<Health> health_ = MakeHealth();
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
