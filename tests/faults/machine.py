@@ -2,6 +2,7 @@
 time, and signals at any moment.
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -13,6 +14,7 @@ import tempfile
 import threading
 import time
 
+import grpc
 from patient import (SMALL, SMALL_ANSWER, Axisd, Patient, Refusal, Skipped,
                      channel, limit_files, outcome, stubs, transpose)
 
@@ -211,20 +213,52 @@ def signals_while_starting(binary: str, _) -> Patient:
     return patient
 
 
-def starved(binary: str, _) -> Patient:
-    """One CPU, shared with eight that spin and are given priority."""
-    cpu = min(os.sched_getaffinity(0))
-    spin = [subprocess.Popen(["taskset", "-c", str(cpu), sys.executable, "-c",
-                              "while True: pass"]) for _ in range(8)]
+def signals_as_clients_leave(binary: str, _) -> Patient:
+    """SIGTERM as clients that watch health and call hang up, where the server
+    gets to what they did too late: no other CPU is free."""
+    with Patient(binary) as patient, spinning(os.cpu_count()):
+        for k in range(12):
+            server = Axisd(binary)
+            server.wait_until_serving()
+            # A connection for each.
+            links = [grpc.insecure_channel(server.address, [
+                ("grpc.use_local_subchannel_pool", 1)]) for _ in range(8)]
+            for link in links:
+                next(link.unary_stream("/grpc.health.v1.Health/Watch")(b""))
+                for _ in range(30):
+                    stubs.TensorServiceStub(link).Transpose.future(SMALL)
+            leaving = threading.Thread(target=lambda: (
+                time.sleep(random.uniform(0, 0.003)),
+                [link.close() for link in links]))
+            leaving.start()
+            code = server.stop()
+            leaving.join()
+            patient.check(1, f"SIGTERM, {code}: {server.output()[-300:]}",
+                          code == 0)
+    return patient
+
+
+@contextlib.contextmanager
+def spinning(count: int, *prefix: str):
+    """So many processes that do nothing, and want a CPU for it."""
+    spin = [subprocess.Popen([*prefix, sys.executable, "-c",
+                              "while True: pass"]) for _ in range(count)]
     try:
-        with Patient(binary, preexec_fn=lambda: (
-                os.sched_setaffinity(0, [cpu]), os.nice(10))) as patient:
-            flaw = many_requests(patient, 60, timeout=60)
-            patient.check(60, f"starved: {flaw}", not flaw)
+        yield
     finally:
         for process in spin:
             process.kill()
             process.wait()
+
+
+def starved(binary: str, _) -> Patient:
+    """One CPU, shared with eight that spin and are given priority."""
+    cpu = min(os.sched_getaffinity(0))
+    with spinning(8, "taskset", "-c", str(cpu)), Patient(
+            binary, preexec_fn=lambda: (os.sched_setaffinity(0, [cpu]),
+                                        os.nice(10))) as patient:
+        flaw = many_requests(patient, 60, timeout=60)
+        patient.check(60, f"starved: {flaw}", not flaw)
     return patient
 
 
@@ -249,6 +283,7 @@ ROWS = {"no descriptors left": no_descriptors,
         "the clock jumps": clock_jumps,
         "SIGTERM at random under load": terminated,
         "SIGTERM while starting": signals_while_starting,
+        "SIGTERM as clients leave": signals_as_clients_leave,
         "SIGKILL at random under load": killed,
         "CPU starvation": starved,
         "stopped and continued": stopped}
