@@ -96,8 +96,9 @@ KERNELS = [
      ": hn::BlendedStore(x, last, Bytes(), to);",
      ": hn::StoreU(x, Bytes(), to);", ENGINE),
     # Gathers: parts of windows, the end of the source, items that are cut.
-    ("kernels/copy/gather/gather-inl.h", "hn::BlendedStore(x, part, d, dst);",
-     "hn::StoreU(x, d, dst);", ENGINE),
+    ("kernels/copy/gather/gather-inl.h",
+     "hn::BlendedStore(x, mask_, Bytes(), dst);",
+     "hn::StoreU(x, Bytes(), dst);", ENGINE),
     ("kernels/copy/gather/gather-inl.h",
      "src_end - src - window.reach - plan.vector;", "src_end - src - window.reach;", ENGINE),
     ("kernels/copy/gather/gather-inl.h", "gather(end - repeat, 1);", "", ENGINE),

@@ -1,8 +1,6 @@
 // Gathering vectors, per SIMD target. Included once for each target.
 #include <algorithm>
 #include <cstdint>
-#include <limits>
-#include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
@@ -47,18 +45,29 @@ class Gathered {
   using V = BytesVec;
   Gathered() = default;
   Gathered(const Window& window, size_t source)
-      : mask_(MaskOf(window, source)) {}
+      : mask_(hn::Eq(hn::LoadU(D(), window.from.data()),
+                     hn::Set(D(), static_cast<uint8_t>(source)))
+                  .raw) {}
   HWY_INLINE V Add(V x, V places, V from) const {
     return {_mm512_mask_permutexvar_epi8(x.raw, mask_, places.raw, from.raw)};
-  }
-  static __mmask64 MaskOf(const Window& window, size_t source) {
-    return hn::Eq(hn::LoadU(D(), window.from.data()),
-                  hn::Set(D(), static_cast<uint8_t>(source)))
-        .raw;
   }
 
  private:
   __mmask64 mask_;
+};
+
+// Writes those bytes of a vector that are a window's.
+class PartStore {
+ public:
+  PartStore(const GatherPlan&, const Window& window)
+      : mask_(hn::Not(hn::Eq(hn::LoadU(Bytes(), window.from.data()),
+                             hn::Set(Bytes(), uint8_t{Window::kNowhere})))) {}
+  HWY_INLINE void operator()(BytesVec x, uint8_t* dst) const {
+    hn::BlendedStore(x, mask_, Bytes(), dst);
+  }
+
+ private:
+  hn::Mask<Bytes> mask_;
 };
 
 #else
@@ -83,6 +92,23 @@ class Gathered {
   V places_;
 };
 
+class PartStore {
+ public:
+  PartStore(const GatherPlan& plan, const Window& window)
+      : repeat_(plan.repeat),
+        stride_(plan.inner.dst_stride),
+        width_(window.width) {}
+  HWY_INLINE void operator()(Gathered::V x, uint8_t* dst) const {
+    HWY_ALIGN uint8_t bytes[16];
+    hn::Store(x, Gathered::D(), bytes);
+    for (int64_t r = 0; r < repeat_; ++r)
+      CopyShort(dst + r * stride_, bytes + r * stride_, width_);
+  }
+
+ private:
+  int64_t repeat_, stride_, width_;
+};
+
 #endif
 
 // How windows are written: all of them, past the caches, or what is theirs.
@@ -93,7 +119,7 @@ struct Steps {
   int64_t count, src_step, dst_step;
 };
 
-// Up to kSources sources; if that is 0, any number.
+// A window of kSources sources; of any number, if that is 0.
 template <size_t kSources, Put kPut>
 void GatherSteps(const GatherPlan& plan, const Window& window,
                  const int64_t* offsets, const Steps& steps, const uint8_t* src,
@@ -108,13 +134,7 @@ void GatherSteps(const GatherPlan& plan, const Window& window,
     from[k] = src + offsets[k];
   }
   const auto places = hn::LoadU(d, window.place.data());
-  const int64_t repeat = plan.repeat, stride = plan.inner.dst_stride;
-  const int64_t width = window.width;
-#if HWY_TARGET == HWY_AVX3_DL
-  const auto part =
-      hn::Not(hn::Eq(hn::LoadU(d, window.from.data()),
-                     hn::Set(d, static_cast<uint8_t>(Window::kNowhere))));
-#endif
+  const PartStore store_part(plan, window);
   int64_t at = 0;
   for (int64_t i = 0; i < steps.count;
        ++i, at += steps.src_step, dst += steps.dst_step) {
@@ -128,19 +148,11 @@ void GatherSteps(const GatherPlan& plan, const Window& window,
         x = sources[k].Add(x, places, hn::LoadU(d, from[k] + at));
     }
     if constexpr (kPut == Put::kPart) {
-#if HWY_TARGET == HWY_AVX3_DL
-      hn::BlendedStore(x, part, d, dst);
-#else
-      HWY_ALIGN uint8_t bytes[16];
-      hn::Store(x, d, bytes);
-      for (int64_t r = 0; r < repeat; ++r)
-        CopyShort(dst + r * stride, bytes + r * stride, width);
-#endif
+      store_part(x, dst);
     } else {
       StoreAt<kPut == Put::kStream>(x, d, dst);
     }
   }
-  (void)repeat, (void)stride, (void)width;
 }
 
 template <Put kPut>
