@@ -1,10 +1,12 @@
 #include "kernels/copy.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/gather/gather.h"
 #include "kernels/copy/narrow/narrow.h"
@@ -127,60 +129,77 @@ int64_t BytesOf(std::span<const Target> targets) {
   return bits / 8;
 }
 
-// Copies from pieces where they lie. Only the items that two pieces share are
-// brought together, one by one.
-class PieceReader {
+// The items of a source that lies in pieces, where they lie. Only those that
+// several pieces share are brought together, one by one.
+class Items {
  public:
-  explicit PieceReader(std::span<const Target> targets)
-      : targets_(targets),
-        total_bytes_(BytesOf(targets)),
-        item_(std::max<int64_t>(targets[0].plan->item_bits / 8,
-                                UnitBytes(targets[0].plan->item_bits))) {}
+  struct Part {
+    int64_t at;  // where in the source it begins, in bytes
+    std::span<const std::byte> bytes;
+  };
 
-  void Read(std::span<const std::byte> piece) {
-    if (held_ > 0) {  // the rest of an item that an earlier piece began
-      const size_t n =
-          std::min(piece.size(), static_cast<size_t>(item_) - held_);
-      std::copy_n(piece.begin(), n, shared_ + held_);
-      held_ += n;
-      piece = piece.subspan(n);
-      if (held_ < static_cast<size_t>(item_)) return;
-      CopyItems({shared_, held_});
-      held_ = 0;
+  // Items of `item` bytes.
+  Items(Pieces pieces, int64_t item) {
+    shared_.reserve(pieces.size());
+    size_t held = 0;  // how much of the last shared item is here
+    for (std::span<const std::byte> piece : pieces) {
+      const auto size = static_cast<size_t>(item);
+      if (held > 0) {
+        const size_t n = std::min(piece.size(), size - held);
+        std::copy_n(piece.begin(), n, shared_.back().data() + held);
+        held = (held + n) % size;
+        piece = piece.subspan(n);
+        if (held == 0) Add({shared_.back().data(), size});
+      }
+      const size_t rest = piece.size() % size;
+      Add(piece.first(piece.size() - rest));
+      if (rest == 0) continue;
+      std::ranges::copy(piece.last(rest), shared_.emplace_back().begin());
+      held = rest;
     }
-    const size_t whole =
-        piece.size() - piece.size() % static_cast<size_t>(item_);
-    if (whole > 0) CopyItems(piece.first(whole));
-    held_ = piece.size() - whole;
-    std::copy_n(piece.begin() + static_cast<ptrdiff_t>(whole), held_, shared_);
   }
+
+  std::span<const Part> parts() const { return parts_; }
 
  private:
-  // The next items of the source.
-  void CopyItems(std::span<const std::byte> items) {
-    const int64_t size = static_cast<int64_t>(items.size());
-    moves_.clear();
-    for (const Target& target : targets_)
-      ForEachPart(
-          *target.plan, at_ * 8, (at_ + size) * 8, [&](const Plan& plan) {
-            Plan part = plan;
-            part.src_offset -= at_ * 8;
-            moves_.push_back(MoveOf(part, Bytes(items.data()), target.dst));
-            Canonicalize(moves_.back().copy);
-          });
-    at_ += size;
-    if (!moves_.empty())
-      MoveAll(moves_, Bytes(items.data() + items.size()), total_bytes_);
+  void Add(std::span<const std::byte> bytes) {
+    if (bytes.empty()) return;
+    parts_.push_back({at_, bytes});
+    at_ += static_cast<int64_t>(bytes.size());
   }
 
-  const std::span<const Target> targets_;
-  const int64_t total_bytes_;  // not of a piece: a cache holds all or nothing
-  const int64_t item_;         // bytes that only make sense together
-  int64_t at_ = 0;             // where in the source the next item lies
-  std::byte shared_[16] = {};  // an item that lies in several pieces
-  size_t held_ = 0;            // how much of it is here
-  std::vector<Move> moves_;
+  int64_t at_ = 0;
+  std::vector<Part> parts_;
+  std::vector<std::array<std::byte, 16>> shared_;
 };
+
+// Copies `part` of a source to all of `targets`, which get `total_bytes` of all
+// parts together: a cache holds all or nothing.
+void CopyPart(const Items::Part& part, std::span<const Target> targets,
+              int64_t total_bytes) {
+  const int64_t end = part.at + static_cast<int64_t>(part.bytes.size());
+  absl::InlinedVector<Move, 4> moves;
+  for (const Target& target : targets)
+    ForEachPart(*target.plan, part.at * 8, end * 8, [&](const Plan& plan) {
+      Plan rest = plan;
+      rest.src_offset -= part.at * 8;
+      moves.push_back(MoveOf(rest, Bytes(part.bytes.data()), target.dst));
+      Canonicalize(moves.back().copy);
+    });
+  if (!moves.empty())
+    MoveAll(moves, Bytes(part.bytes.data() + part.bytes.size()), total_bytes);
+}
+
+// Copies from `pieces` where they lie, several at a time.
+void CopyInPlace(Pieces pieces, std::span<const Target> targets) {
+  const Plan& plan = *targets[0].plan;
+  const Items items(
+      pieces, std::max<int64_t>(plan.item_bits / 8, UnitBytes(plan.item_bits)));
+  const int64_t total_bytes = BytesOf(targets);
+  ForEachTask(total_bytes, items.parts().size(), [&](size_t i) {
+    CopyPart(items.parts()[i], targets, total_bytes);
+  });
+}
 
 }  // namespace
 
@@ -189,8 +208,7 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
       CopyTiny(*targets[0].plan, src[0].data(), targets[0].dst))
     return 0;
   if (src.size() > 1 && !targets.empty() && ReadsInPlace(src, targets)) {
-    PieceReader reader(targets);
-    for (std::span<const std::byte> piece : src) reader.Read(piece);
+    CopyInPlace(src, targets);
     return 0;
   }
   const Whole whole(src, pool);

@@ -1,6 +1,7 @@
 // Claims of kernels/copy.h about sources that lie in several pieces: the result
 // is that of one piece wherever the cuts are, also where it is written past the
-// caches; large pieces are read in place; small ones are brought together once.
+// caches; large pieces are read in place, several at a time; small ones are
+// brought together once.
 #include <gtest/gtest.h>
 
 #include <algorithm>

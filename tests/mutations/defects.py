@@ -77,7 +77,9 @@ KERNELS = [
     # The engine: tails, units that are shared, pieces, vectors.
     ("kernels/copy.cc", "whole(plan.dst_offset) && whole(plan.run) &&",
      "whole(plan.dst_offset) &&", ENGINE),
-    ("kernels/copy.cc", "    at_ += size;\n", "", ENGINE),
+    ("kernels/copy.cc", "    at_ += static_cast<int64_t>(bytes.size());\n",
+     "", ENGINE),
+    ("kernels/copy.cc", "Add({shared_.back().data(), size});", ";", ENGINE),
     ("kernels/copy.cc", "      begins.push_back(size);",
      "      begins.push_back(0);", ENGINE),
     ("kernels/copy/narrow/narrow.cc", "if ((to + items) % unit_items != 0)",
