@@ -32,11 +32,16 @@ absl::Status CheckAxis(int64_t axis, Extents shape) {
   return CheckAxis(axis, -static_cast<int64_t>(shape.size()), shape.size());
 }
 
-// A list of one would copy it. Made where it is returned: to move views takes
-// as long as to make them.
-std::optional<Views> Only(View&& view) {
+// Views of what make() returns, made where it stays: to move a view takes as
+// long as to make one.
+template <class Make>
+std::optional<Views> Only(Make make) {
+  struct Made {
+    Make& make;
+    explicit operator View() const { return make(); }
+  };
   std::optional<Views> views(std::in_place);
-  views->push_back(std::move(view));
+  views->emplace_back(Made{make});
   return views;
 }
 
@@ -64,10 +69,10 @@ absl::Status Check(const Transpose& op, Extents shape) {
 }
 
 std::optional<Views> Do(const Transpose& op, const View& view) {
-  if (!op.order.empty()) return Only(Permute(view, op.order));
+  if (!op.order.empty()) return Only([&] { return Permute(view, op.order); });
   Shape reversed(view.axes.size());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
-  return Only(Permute(view, reversed));
+  return Only([&] { return Permute(view, reversed); });
 }
 
 // ---- ShuffleChannels
@@ -89,7 +94,7 @@ std::optional<Views> Do(const ShuffleChannels& op, const View& view) {
   std::optional<View> split = Split(view, axis, op.group);
   if (!split) return std::nullopt;
   std::swap(split->axes[axis], split->axes[axis + 1]);
-  return Only(Merge(*std::move(split), axis));
+  return Only([&] { return Merge(*std::move(split), axis); });
 }
 
 // ---- VariadicSplit

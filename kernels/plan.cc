@@ -82,6 +82,7 @@ namespace {
 template <class Before>
 void Sort(absl::InlinedVector<Loop, 8>& loops, Before before) {
   for (size_t i = 1; i < loops.size(); ++i) {
+    if (!before(loops[i], loops[i - 1])) continue;
     const Loop loop = loops[i];
     size_t at = i;
     for (; at > 0 && before(loop, loops[at - 1]); --at)
@@ -105,21 +106,20 @@ Plan PlanOf(absl::InlinedVector<Loop, 8>& loops, int64_t src_offset,
   plan.src_offset = src_offset * item_bits;
   plan.dst_offset = dst_offset * item_bits;
   int64_t run = 1;
+  size_t kept = 0;
   for (const Loop& loop : loops) {
-    if (plan.loops.empty() && loop.src_stride == run &&
-        loop.dst_stride == run) {
+    if (kept == 0 && loop.src_stride == run && loop.dst_stride == run) {
       run *= loop.extent;
-    } else if (!plan.loops.empty() && CanFuse(loop, plan.loops.back())) {
-      plan.loops.back().extent *= loop.extent;
+    } else if (kept > 0 && CanFuse(loop, loops[kept - 1])) {
+      loops[kept - 1].extent *= loop.extent;
     } else {
-      plan.loops.push_back(loop);
+      loops[kept++] = loop;
     }
   }
-  std::reverse(plan.loops.begin(), plan.loops.end());
-  for (Loop& loop : plan.loops) {
-    loop.src_stride *= item_bits;
-    loop.dst_stride *= item_bits;
-  }
+  while (kept-- > 0)
+    plan.loops.push_back({loops[kept].extent,
+                          loops[kept].src_stride * item_bits,
+                          loops[kept].dst_stride * item_bits});
   plan.run = run * item_bits;
   return plan;
 }
