@@ -103,7 +103,7 @@ KERNELS = [
      "hn::StoreU(x, Bytes(), dst);", ENGINE),
     ("kernels/copy/gather/gather-inl.h",
      "src_end - src - window.reach - plan.vector;", "src_end - src - window.reach;", ENGINE),
-    ("kernels/copy/gather/gather-inl.h", "gather(end - repeat, 1);", "", ENGINE),
+    ("kernels/copy/gather/gather-inl.h", "gather(end - repeat, 1);", ";", ENGINE),
     ("kernels/copy/gather/gather.cc", "reach = std::max(reach, begin);",
      "reach = begin;", ENGINE),
     ("kernels/copy/gather/gather.cc",
