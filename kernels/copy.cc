@@ -159,6 +159,9 @@ class Items {
     }
   }
 
+  Items(const Items&) = delete;  // the parts point into it
+  Items& operator=(const Items&) = delete;
+
   std::span<const Part> parts() const { return parts_; }
 
  private:
@@ -181,9 +184,9 @@ void CopyPart(const Items::Part& part, std::span<const Target> targets,
   absl::InlinedVector<Move, 4> moves;
   for (const Target& target : targets)
     ForEachPart(*target.plan, part.at * 8, end * 8, [&](const Plan& plan) {
-      Plan rest = plan;
-      rest.src_offset -= part.at * 8;
-      moves.push_back(MoveOf(rest, Bytes(part.bytes.data()), target.dst));
+      Plan of_part = plan;
+      of_part.src_offset -= part.at * 8;
+      moves.push_back(MoveOf(of_part, Bytes(part.bytes.data()), target.dst));
       Canonicalize(moves.back().copy);
     });
   if (!moves.empty())

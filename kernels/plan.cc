@@ -82,7 +82,7 @@ namespace {
 template <class Before>
 void Sort(absl::InlinedVector<Loop, 8>& loops, Before before) {
   for (size_t i = 1; i < loops.size(); ++i) {
-    if (!before(loops[i], loops[i - 1])) continue;
+    if (!before(loops[i], loops[i - 1])) continue;  // most stay: copy nothing
     const Loop loop = loops[i];
     size_t at = i;
     for (; at > 0 && before(loop, loops[at - 1]); --at)

@@ -162,7 +162,7 @@ class Session {
       if (threads_ > 1 || seconds_[k] < kWarmSeconds) Warm(peers_[k].run);
       seconds_[k] =
           Seconds(peers_[k].run, times_[k]) / static_cast<double>(times_[k]);
-      // Those of OpenMP spin for a while after their work.
+      // OpenMP's threads spin for a while after their work.
       if (threads_ > 1)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

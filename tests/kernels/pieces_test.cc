@@ -1,8 +1,10 @@
 // Claims of kernels/copy.h about sources that lie in several pieces: the result
 // is that of one piece wherever the cuts are, also where it is written past the
-// caches; large pieces are read in place, several at a time; small ones are
-// brought together once.
+// caches, and where several workers take pieces at a time; large pieces are
+// read in place; small ones are brought together once.
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
 
 #include <algorithm>
 #include <random>
@@ -18,6 +20,11 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 using Pieces = std::vector<std::span<const std::byte>>;
+
+struct Result {
+  std::vector<Bytes> outputs;
+  int64_t joined;
+};
 
 class PiecesTest : public ::testing::Test {
  protected:
@@ -47,6 +54,23 @@ class PiecesTest : public ::testing::Test {
     return pieces;
   }
 
+  Result CopyAll(const Pieces& pieces, const std::vector<Plan>& plans) {
+    Result result;
+    std::vector<Target> targets;
+    for (const Plan& plan : plans)
+      result.outputs.emplace_back(static_cast<size_t>(
+          PackedBytes(BitsOf(plan) / plan.item_bits, plan.item_bits)));
+    for (size_t i = 0; i < plans.size(); ++i)
+      targets.push_back({&plans[i], result.outputs[i].data()});
+    arena_.execute([&] { result.joined = Copy(pieces, targets); });
+    return result;
+  }
+
+  // Several workers, however many CPUs there are.
+  static constexpr int kWorkers = 4;
+  tbb::global_control allowed_{tbb::global_control::max_allowed_parallelism,
+                               kWorkers};
+  tbb::task_arena arena_{kWorkers};
   std::mt19937_64 rng_{20261121};
   std::vector<std::unique_ptr<Bytes>> memory_;
 };
@@ -58,24 +82,6 @@ std::vector<Plan> PlansOf(const Op& op, const std::vector<int64_t>& shape,
   const Views views = *Apply(op, Dense(shape));
   for (const View& view : views) plans.push_back(CompilePlan(view, bits));
   return plans;
-}
-
-struct Result {
-  std::vector<Bytes> outputs;
-  int64_t joined;
-};
-
-Result CopyAll(std::span<const std::span<const std::byte>> pieces,
-               const std::vector<Plan>& plans) {
-  Result result;
-  std::vector<Target> targets;
-  for (const Plan& plan : plans)
-    result.outputs.emplace_back(static_cast<size_t>(
-        PackedBytes(BitsOf(plan) / plan.item_bits, plan.item_bits)));
-  for (size_t i = 0; i < plans.size(); ++i)
-    targets.push_back({&plans[i], result.outputs[i].data()});
-  result.joined = Copy(pieces, targets);
-  return result;
 }
 
 TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
@@ -102,7 +108,7 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
       const Bytes src = RandomBytes(PackedBytes(elements, bits));
       const int64_t size = static_cast<int64_t>(src.size());
       const std::span<const std::byte> whole = src;
-      const Result expected = CopyAll({&whole, 1}, plans);
+      const Result expected = CopyAll({whole}, plans);
       EXPECT_EQ(expected.joined, 0);
       for (int trial = 0; trial < 6; ++trial) {
         std::vector<int64_t> cuts;
@@ -147,7 +153,7 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
     const std::vector<Plan> plans = PlansOf(c.op, shape, c.bits);
     const Bytes src = RandomBytes(shape[0] * bytes);
     const std::span<const std::byte> whole = src;
-    const Result expected = CopyAll({&whole, 1}, plans);
+    const Result expected = CopyAll({whole}, plans);
     std::vector<int64_t> cuts;
     for (int64_t at = Pick(1, 100); at < std::ssize(src);
          at += Pick(1 << 20, 5 << 20))

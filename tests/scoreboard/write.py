@@ -13,8 +13,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/bench"))
+
+import report  # noqa: E402
+
 BUILD = ROOT / "build"
 CHARTS = ROOT / "tests/scoreboard"
 MISSING = "not measured yet"
@@ -49,19 +54,41 @@ def correctness() -> list:
     return rows
 
 
-def ratios() -> list:
-    """Times as fast as the best peer or memcpy, from the benchmarks."""
+def engine() -> list:
+    """The engine against memcpy and its peers, over all of the suite."""
+    found = load("bench/copy.json")
+    if not found:
+        return [["the engine against its peers", MISSING, "`./dev bench copy`"]]
+    suite = json.loads((ROOT / "tests/bench/suite.json").read_text())
+    names = {case["name"] for case in suite["cases"]}
     rows = []
-    for path in sorted((BUILD / "bench").glob("*.json")):
-        try:
-            found = json.loads(path.read_text())
-        except ValueError:
-            continue
-        for key, value in (found.get("summary", {}) if
-                           isinstance(found, dict) else {}).items():
-            rows.append([f"{path.stem}: {key}", value, "`./dev bench`"])
-    return rows or [["kernels and calls against their peers", MISSING,
-                     "`./dev bench copy`, `./dev bench rpc`"]]
+    for threads in sorted({r["threads"] for r in found["cases"]}):
+        mine = [r for r in found["cases"]
+                if r["threads"] == threads and r["name"] in names]
+        for of, values in (
+                ("memcpy", [r["engine"] / r["memcpy"] for r in mine]),
+                ("the best library", report.ratios(mine, report.LIBRARIES)),
+                ("the best framework",
+                 report.ratios(mine, report.FRAMEWORKS))):
+            if values:
+                rows.append([f"engine, {threads} thread{'s' * (threads > 1)}: "
+                             f"speed over that of {of}",
+                             f"{report.geo_mean(values):.2f} in the mean of "
+                             f"{len(values)} cases, at least "
+                             f"{min(values):.2f}", "`./dev bench copy`"])
+    return rows
+
+
+def calls() -> list:
+    """What calls claim, and whether the last run bore it out."""
+    text = BUILD / "bench/rpc.txt"
+    claims = re.findall(r"^  (\S.*?) +([\d.]+)(?: +([<>]= \S+) +(.*))?$",
+                        text.read_text().partition("\nclaims\n")[2]
+                        if text.exists() else "", re.M)
+    if not claims:
+        return [["calls against their peers", MISSING, "`./dev bench rpc`"]]
+    return [[name, " ".join(filter(None, (value, goal and f"({goal}, {held})"))),
+             "`./dev bench rpc`"] for name, value, goal, held in claims]
 
 
 def faults() -> list:
@@ -139,7 +166,10 @@ Machine: {cpu[1] if cpu else "unknown"}.
 
 ## Fast
 
-{table(head, ratios())}
+{table(head, engine() + calls())}
+
+![The engine relative to memcpy](bench/copy.svg)
+![Calls relative to a raw echo](bench/rpc.svg)
 
 ## Unbreakable
 
