@@ -64,7 +64,10 @@ int CgroupCpus(std::string path) {
 void PrepareProcess() {
   // Fresh pages cost more than any copy: keep what was allocated once. The
   // heap is trimmed when the server is idle instead (ReleaseFreeMemory).
-  // 32 MiB is the most that glibc takes for the threshold.
+  // 32 MiB is the most that glibc takes for the threshold. One heap, because
+  // trimming leaves the end of any other alone; only the polling thread
+  // allocates often, so that it is not fought for.
+  mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, 16 << 20);

@@ -18,7 +18,7 @@ from harness import (MIB, Axisd, Refusal, channel, health_pb2,  # noqa: E402
 
 TRANSPOSE = "/axis.v1.TensorService/Transpose"
 STREAM = "/axis.v1.TensorService/StreamPipeline"
-RSS_ROOM = 48 * MIB   # what malloc, gRPC and the pool keep of a large call
+RSS_ROOM = 24 * MIB   # what gRPC and the pool keep of a large call
 WAIT_SECONDS = 30     # for calls that were cut off to end
 SKIP = "skipped"
 

@@ -170,6 +170,8 @@ SERVER = [
     ("server/rpc/turns.h", "first.empty() && may_be_later ? ",
      "first.empty() ? ", ["turns_test"]),
     ("server/rpc/turns.h", "const WaitsForMemory scope;", "", ["turns_test"]),
+    ("server/process/host.cc", "  mallopt(M_ARENA_MAX, 1);\n", "",
+     ["host_test"]),
     ("server/process/admission.h", "client_->calls > 1", "client_->calls > 2",
      ["guard_test"]),
     ("server/guard/guard.cc", "bits.s6_addr + 8, ", "bits.s6_addr + 9, ",
