@@ -168,8 +168,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
     plan.lines = dst_stride % kLineBytes == 0;
-    // Larger blocks would evict what is prefetched before its turn.
-    a_bytes = src_conflicts && item < 8 ? 512 : 1024;
+    // Larger blocks would evict what is prefetched before its turn; those of
+    // short rows without gaps are small.
+    const bool is_small = plan.b.extent <= kStreamColumns / 2 &&
+                          src_stride == plan.b.extent * item;
+    a_bytes = is_small ? 2048 : src_conflicts && item < 8 ? 512 : 1024;
     if (item >= 8) {
       b_bytes = 512;
     } else if (src_conflicts || !plan.lines) {

@@ -69,10 +69,12 @@ class Prefetcher {
     return true;
   }
 
+  // Rows without gaps are one: to go on to the next takes longer than to ask.
   void EnterRow(int64_t row) {
-    a_ = row;
+    const int64_t run = block_->num_b * block_->item;
+    a_ = block_->row_step == run ? block_->num_a - 1 : row;
     at_ = src_ + block_->rows[row];
-    end_ = at_ + block_->num_b * block_->item;
+    end_ = at_ + (a_ - row + 1) * run;
   }
 
   // Goes on to a row that begins in another line than `last`: several may
