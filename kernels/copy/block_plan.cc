@@ -60,16 +60,6 @@ bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
                              KeepsLines);
 }
 
-// Results that the reader will not find in cache anyway are better written past
-// it. Measured with the reader: copies of rows break even where source and
-// result fill the last level, tiles earlier.
-bool StreamsRows(int64_t total_bytes, const Machine& machine) {
-  return total_bytes >= machine.l3 / 2;
-}
-bool StreamsTiles(int64_t total_bytes, const Machine& machine) {
-  return total_bytes >= machine.l3 / 100 * 32;
-}
-
 // Copies of runs that are no business of registers: one after the other.
 void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
               const Machine& machine) {
@@ -86,7 +76,9 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   // Runs of whole lines depend on nothing around them in the destination, so
   // that the source can be read from end to end.
-  const bool stream_rows = StreamsRows(total_bytes, machine);
+  const bool stream_rows = plan.item < kLongItem
+                               ? machine.StreamsShortRuns(total_bytes)
+                               : machine.StreamsLongRuns(total_bytes);
   if (stream_rows && !b && plan.item % kLineBytes == 0)
     std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
       return x.src_stride > y.src_stride;
@@ -97,7 +89,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     Append(plan.a, Take(loops, loops.size() - 1));
   }
   const bool tiles = b && plan.a.step == plan.item;
-  plan.stream = tiles ? StreamsTiles(total_bytes, machine) : stream_rows;
+  plan.stream = tiles ? machine.StreamsTiles(total_bytes) : stream_rows;
   if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
     plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
@@ -124,16 +116,20 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
 // Few items on one side, all of them next to each other: whole vectors are
 // interleaved or taken apart. False if `plan` is not like that. Nobody looks up
 // where the many items are, so that there may be any number in a block.
-bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
+bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                    const Machine& machine) {
   const int64_t item = plan.item, many = kLineBytes / 2 / item;
+  bool stream = false;
   if (item > 8) return false;
   if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
+    stream = machine.StreamsTiles(total_bytes);
     if (stream) Cut(plan.b, item, kPage);
   } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
+    stream = machine.StreamsLongRuns(total_bytes);
     if (stream) Cut(plan.a, item, kPage);
   } else {
     return false;
@@ -153,9 +149,10 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, bool stream) {
 
 // Blocks of `a_bytes` times `b_bytes` are read in runs of b_bytes and written
 // in runs of a_bytes. What is best was measured; see tests/bench.
-void PlanTranspose(BlockPlan& plan, Loops& loops, bool stream,
-                   int64_t total_bytes, const Machine& machine) {
+void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                   const Machine& machine) {
   plan.kernel = Kernel::kTranspose;
+  const bool stream = machine.StreamsTiles(total_bytes);
   const int64_t item = plan.item;
   const int64_t conflict = machine.l1_way;
   const int64_t src_stride = plan.a.loops[0].src_stride;
@@ -243,9 +240,8 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Append(plan.b, loops[*b]);
   Take(loops, std::max(*a, *b));
   Take(loops, std::min(*a, *b));
-  const bool stream = StreamsTiles(total_bytes, machine);
-  if (!PlanInterleave(plan, loops, stream))
-    PlanTranspose(plan, loops, stream, total_bytes, machine);
+  if (!PlanInterleave(plan, loops, total_bytes, machine))
+    PlanTranspose(plan, loops, total_bytes, machine);
   return plan;
 }
 

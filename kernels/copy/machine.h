@@ -15,6 +15,18 @@ struct Machine {
   int64_t l3 = 32 << 20;
   int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
 
+  // Whether results of so many bytes are better written past the caches: the
+  // reader will not find them there anyway. Measured with the reader, on 32 MiB
+  // of L3: tiles break even at a quarter of it, long runs, and runs that go by
+  // way of scratch, at a third, short runs at half.
+  bool StreamsTiles(int64_t total_bytes) const { return total_bytes >= l3 / 4; }
+  bool StreamsLongRuns(int64_t total_bytes) const {
+    return total_bytes >= l3 / 3;
+  }
+  bool StreamsShortRuns(int64_t total_bytes) const {
+    return total_bytes >= l3 / 2;
+  }
+
   // Asks the system; the defaults above where it does not tell. Not
   // sysconf(): on AMD it counts the L3 of the whole socket, of which a core
   // reaches only its own complex.

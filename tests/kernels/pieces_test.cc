@@ -148,7 +148,7 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
     std::vector<int64_t> shape = c.shape;
     int64_t bytes = c.bits / 8;
     for (int64_t extent : shape) bytes *= extent;
-    // Half of what the last cache holds is written past it.
+    // So much is written past the last cache.
     shape.insert(shape.begin(), ThisMachine().l3 / 2 / bytes + 1);
     const std::vector<Plan> plans = PlansOf(c.op, shape, c.bits);
     const Bytes src = RandomBytes(shape[0] * bytes);
