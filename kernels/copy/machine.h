@@ -14,14 +14,18 @@ struct Machine {
   int64_t l2 = 1 << 20;
   int64_t l3 = 32 << 20;
   int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
+  int64_t workers = 1;   // at work on the same copy
 
   // Whether results of so many bytes are better written past the caches: the
   // reader will not find them there anyway. Measured with the reader, on 32 MiB
   // of L3: tiles break even at a quarter of it, long runs, and runs that go by
-  // way of scratch, at a third, short runs at half.
-  bool StreamsTiles(int64_t total_bytes) const { return total_bytes >= l3 / 4; }
+  // way of scratch, at a third, short runs at half. Several workers get more
+  // out of a cache than one, but not out of the memory.
+  bool StreamsTiles(int64_t total_bytes) const {
+    return total_bytes >= l3 / (workers == 1 ? 4 : 3);
+  }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return total_bytes >= l3 / 3;
+    return total_bytes >= l3 / (workers == 1 ? 3 : 2);
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
     return total_bytes >= l3 / 2;

@@ -35,7 +35,7 @@ int64_t BytesOf(std::span<const Move> moves) {
 BlockPlan PlanOf(ByteCopy copy, std::span<const int64_t> columns,
                  int64_t total_bytes) {
   Canonicalize(copy);
-  return PlanBlocks(copy, columns, total_bytes, ThisMachine());
+  return PlanBlocks(copy, columns, total_bytes, MachineFor(total_bytes));
 }
 
 // How the loops of a copy are dealt out: one task for each index of `whole`
@@ -79,9 +79,9 @@ void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const int64_t bytes = BytesOf(move);
   const int64_t workers = WorkersFor(bytes);
   if (workers == 1)
-    return MoveBlocks(
-        PlanBlocks(move.copy, move.columns, total_bytes, ThisMachine()),
-        move.src, src_end, move.dst);
+    return MoveBlocks(PlanBlocks(move.copy, move.columns, total_bytes,
+                                 MachineFor(total_bytes)),
+                      move.src, src_end, move.dst);
   const int64_t tasks = std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
   ByteCopy rest = move.copy;
   if (rest.loops.empty()) {

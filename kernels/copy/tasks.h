@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/copy/machine.h"
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 #endif
@@ -30,6 +32,13 @@ inline constexpr int64_t kSerialBytes = 512 << 10;
 // How many workers to engage for a copy of `bytes`.
 inline int64_t WorkersFor(int64_t bytes) {
   return bytes < kSerialBytes ? 1 : tbb::this_task_arena::max_concurrency();
+}
+
+// This machine, to a copy of `bytes`.
+inline Machine MachineFor(int64_t bytes) {
+  Machine machine = ThisMachine();
+  machine.workers = WorkersFor(bytes);
+  return machine;
 }
 
 // Calls f(i) for all i in [0, count); in parallel if they move many `bytes`.

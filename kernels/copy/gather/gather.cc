@@ -153,7 +153,7 @@ void MoveGather(const ByteCopy& copy, Places places, const uint8_t* src,
       std::max(machine.l2 / 8 / index_bytes, 8 * plan.repeat) / plan.repeat *
       plan.repeat;
   const int64_t chunks = std::max<int64_t>(1, plan.inner.extent / chunk);
-  const bool stream = machine.StreamsTiles(bytes);
+  const bool stream = MachineFor(bytes).StreamsTiles(bytes);
   ForEachTask(bytes, count * chunks, [&](int64_t task) {
     const int64_t k = task % chunks;
     int64_t from = 0, to = 0, rest = task / chunks;
