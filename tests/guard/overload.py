@@ -43,7 +43,7 @@ SMALL, MIDDLE, LARGE = "1 KiB", "256 KiB", "64 ops on 293 KiB"
 MIX = {SMALL: 0.6, MIDDLE: 0.2, LARGE: 0.2}
 # What two noisy cores may add to twice the time: much where they are shared with
 # the clients on equal terms.
-NOISE_AHEAD, NOISE_SHARED = 0.001, 0.010
+NOISE_AHEAD, NOISE_SHARED = 0.0005, 0.010
 ATTEMPTS = 3
 
 

@@ -1,10 +1,14 @@
 // Claims of turns: who has nothing under way comes first, also in the middle of
-// the work of those who have; nothing is lost, and nothing done twice.
+// the work of those who have, and have a core to spare while they are at work;
+// nothing is lost, and nothing done twice.
 #include "server/rpc/turns.h"
 
 #include <gtest/gtest.h>
+#include <tbb/global_control.h>
 
 #include <atomic>
+#include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -118,7 +122,62 @@ TEST_F(TurnsTest, WhoIsGivenWayToMayNotRunOutForTheCallAroundIt) {
   EXPECT_EQ(Order(), std::vector<std::string>{"may not"});
 }
 
+// Two workers, one of which is busy with what cannot wait.
+class TurnsOfTwoTest : public testing::Test {
+ protected:
+  // Has work that can wait give way while that which cannot is under way, which
+  // ends once `until` is true. Returns whether it stood still until then.
+  bool StandsStill(std::chrono::milliseconds patience,
+                   const std::function<bool()>& until) {
+    const tbb::global_control parallelism(
+        tbb::global_control::max_allowed_parallelism, 3);
+    tbb::task_arena arena(2, /*reserved_for_masters=*/0);
+    Turns turns(arena, patience);
+    absl::Notification later_begun, first_begun, done;
+    std::atomic<bool> first_ended = false;
+    bool stood_still = false;
+    turns.Add(
+        [&] {
+          later_begun.Notify();
+          first_begun.WaitForNotification();
+          turns.GiveWay();
+          stood_still = first_ended;
+          gone_on_ = true;
+          done.Notify();
+        },
+        /*can_wait=*/true);
+    later_begun.WaitForNotification();
+    turns.Add(
+        [&] {
+          first_begun.Notify();
+          while (!until()) std::this_thread::yield();
+          first_ended = true;
+        },
+        /*can_wait=*/false);
+    done.WaitForNotification();
+    while (!first_ended) std::this_thread::yield();
+    return stood_still;
+  }
+
+  std::atomic<bool> gone_on_ = false;
+};
+
+TEST_F(TurnsOfTwoTest, WhoCanWaitLeavesACoreToWhoIsNoWorker) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(StandsStill(std::chrono::minutes(5), [start] {
+    return std::chrono::steady_clock::now() - start >
+           std::chrono::milliseconds(20);
+  }));
+}
+
+TEST_F(TurnsOfTwoTest, ThePatienceOfWhoCanWaitHasAnEnd) {
+  EXPECT_FALSE(StandsStill(std::chrono::milliseconds(1),
+                           [this] { return gone_on_.load(); }));
+}
+
 TEST(TurnsOfManyTest, EveryWorkIsDoneOnce) {
+  const tbb::global_control parallelism(
+      tbb::global_control::max_allowed_parallelism, 3);
   constexpr int kThreads = 4, kEach = 20'000, kAll = kThreads * kEach;
   tbb::task_arena arena(2, /*reserved_for_masters=*/0);
   Turns turns(arena);
