@@ -11,13 +11,6 @@ int64_t BytesOf(const ByteCopy& copy) {
   return bytes;
 }
 
-int64_t SourceSpan(const ByteCopy& copy) {
-  int64_t span = copy.item;
-  for (const Loop& loop : copy.loops)
-    span += (loop.extent - 1) * loop.src_stride;
-  return span;
-}
-
 void Canonicalize(ByteCopy& copy) {
   auto& loops = copy.loops;
   // Insertion sort: few loops, nearly always in order already.

@@ -18,9 +18,6 @@ struct ByteCopy {
 // How many bytes `copy` writes.
 int64_t BytesOf(const ByteCopy& copy);
 
-// How many bytes lie between the first and the last it reads, both included.
-int64_t SourceSpan(const ByteCopy& copy);
-
 // Brings `copy` to the form that CompilePlan() guarantees for plans: loops of
 // extent 1 dropped, the rest sorted by destination stride, largest first, and
 // fused where possible, the innermost ones into the item.

@@ -75,13 +75,115 @@ def broken_irs() -> dict:
         ir.add("Split", {"num_splits": 2**62},
                [x, ir.constant(np.array(0))], [[1, 3]])
 
+    def edited(ir, before: str, after: str) -> None:
+        """Writes `after` for `before`, wherever a layer has it."""
+        ir.layers = [layer.replace(before, after) for layer in ir.layers]
+
+    def no_shape(ir, x):
+        ir.result(x, "out")
+        edited(ir, 'shape="2,3"', 'size="2,3"')
+
+    def no_type(ir, x):
+        ir.result(x, "out")
+        edited(ir, 'element_type="f32"', "")
+
+    def unknown_type(ir, x):
+        ir.result(x, "out")
+        edited(ir, '"f32"', '"f33"')
+
+    def word_for_extent(ir, x):
+        ir.result(x, "out")
+        edited(ir, '"2,3"', '"2,three"')
+
+    def many_extents(ir, x):
+        ir.result(ir.parameter("x", "f32", [1] * 33), "out")
+
+    def no_number(ir, x):
+        ir.add("Split", {}, [x, ir.constant(np.array(0))], [[2, 3]])
+
+    def word_for_number(ir, x):
+        ir.add("ShuffleChannels", {"group": "many"}, [x], [[2, 3]])
+
+    def two_names(ir, x):
+        ir.result(x, "out")
+        ir.result(x, "out")
+
+    def two_inputs(ir, x):
+        ir.result(ir.parameter("data", "f32", [1]), "out")
+
+    def dynamic_constant(ir, x):
+        order = ir.constant(np.array([1, 0]))
+        edited(ir, '"i64"', '"dynamic"')
+        transposed(ir, x, order)
+
+    def big_constants(ir, x):
+        order = ir.constant(np.array([1, 0]))
+        edited(ir, 'shape="2"', f'shape="{9 << 20}"')
+        edited(ir, 'size="16"', f'size="{72 << 20}"')
+        transposed(ir, x, order)
+
+    def no_second_input(ir, x):
+        ir.add("Transpose", {}, [x], [[3, 2]])
+
+    def third_input(ir, x):
+        order = ir.constant(np.array([1, 0]))
+        ir.add("Transpose", {}, [x, order, order], [[3, 2]])
+
+    def second_output(ir, x):
+        ir.add("Transpose", {}, [x, ir.constant(np.array([1, 0]))],
+               [[3, 2], [3, 2]])
+
+    def same_ports(ir, x):
+        ir.add("Split", {"num_splits": 2}, [x, ir.constant(np.array(0))],
+               [[1, 3], [1, 3]])
+        edited(ir, 'id="3"', 'id="2"')
+
+    def two_axes(ir, x):
+        ir.add("Split", {"num_splits": 2}, [x, ir.constant(np.array([0, 1]))],
+               [[1, 3], [1, 3]])
+
+    def order_of_rank_2(ir, x):
+        transposed(ir, x, ir.constant(np.array([[1, 0]])))
+
+    def long_order(ir, x):
+        transposed(ir, x, ir.constant(np.zeros(4097, np.int64)))
+
+    def float_order(ir, x):
+        transposed(ir, x, ir.constant(np.array([1.0, 0.0])))
+
+    def same_layers(ir, x):
+        ir.result(x, "out")
+        ir.layers.append(ir.layers[0])
+
+    def many_ports(ir, x):
+        ir.add("Split", {"num_splits": 1}, [x, ir.constant(np.array(0))],
+               [[2, 3]] * 4097)
+
+    def no_result(ir, x):
+        pass
+
     whole = {name: built(f) for name, f in list(locals().items())
-             if callable(f) and name not in ("built", "transposed")}
+             if callable(f) and name not in ("built", "edited", "transposed")}
     said = {"unknown": "Relu", "cycle": "cycle", "computed_order": "Const",
             "bad_order": "order", "huge": "2^63", "huge_constant": "63",
             "bad_size": "size", "bad_offset": "bytes", "dangling": "99|end",
             "no_such_port": "not there", "unfed": "no edge",
-            "two_edges": "two edges", "many_splits": "num_splits"}
+            "two_edges": "two edges", "many_splits": "num_splits",
+            "no_shape": "no shape", "no_type": "no element_type",
+            "unknown_type": "element_type is unknown: f33",
+            "word_for_extent": "2,three", "many_extents": "at most 32 extents",
+            "no_number": "has no num_splits",
+            "word_for_number": "group must be a number, is many",
+            "two_names": "two outputs are called out",
+            "two_inputs": "two inputs", "dynamic_constant": "fixed width",
+            "big_constants": "at most 67108864 bytes",
+            "no_second_input": "no input port 1",
+            "third_input": "2 input ports, has 3",
+            "second_output": "1 output ports, has 2",
+            "same_ports": "two output ports", "two_axes": "shape [1]",
+            "order_of_rank_2": "rank 1", "long_order": "4096 elements",
+            "float_order": "integer", "same_layers": "two layers of id 0",
+            "many_ports": "4096 ports", "no_result": "no Result"}
     files = {name: (ir.text(), ir.data, said[name])
              for name, ir in whole.items()}
     good = built(lambda ir, x: transposed(

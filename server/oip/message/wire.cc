@@ -63,7 +63,8 @@ class Counts {
   int inputs = 0, outputs = 0, parameters = 0, raw = 0;
 };
 
-// Adds the field from `begin` to where `in` stands to `rest`.
+// Adds the field from `begin` to where `in` stands to `rest`; `field` is what
+// to blame, "" for that of the caller.
 absl::Status Keep(const char* field, WireReader begin, const WireReader& in,
                   std::string& rest) {
   if (in.position() - begin.position() >
@@ -108,7 +109,7 @@ absl::Status ReadInput(WireReader& in, int64_t limit, Counts& counts,
           counts.Add("parameters", counts.parameters, kMaxParameters));
     int64_t fields = 0;
     if (!in.SkipField(tag, limit, kMaxDepth - 1, fields)) return Malformed();
-    AXIS_RETURN_IF_ERROR(Keep("inputs", begin, in, rest));
+    AXIS_RETURN_IF_ERROR(Keep("", begin, in, rest));
   }
   return in.position() == limit ? absl::OkStatus() : Malformed();
 }
