@@ -229,5 +229,8 @@ PROGRAMS = {  # name of the file -> (text, what the log says)
                       "{ order: [0, 2] } }", "order"),
     "overflow": ('name: "o" input { shape: [4611686018427387904, 4] '
                  "data_type: DATA_TYPE_F32 }", "2^63"),
+    "unknown_type": ('name: "type" input { data_type: 99 }', "DataType"),
+    "negative_extent": ('name: "negative" input { shape: [2, -2] }',
+                        "-1 or more"),
     "deep": ('name: "deep" ops ' + "{ transpose " * 100000, ""),
 }

@@ -5,6 +5,7 @@ Usage: models.py AXISD
 """
 
 import contextlib
+import json
 import os
 import pathlib
 import shutil
@@ -141,6 +142,28 @@ def check_missing_folder(check: Checks, axisd: str) -> None:
         check("and the ops are served", outcome(
             server.inference.ModelReady,
             oip.ModelReadyRequest(name="Transpose")).ready)
+    name = "/nowhere\t" + "\u00e4" * 1000
+    with Axisd(axisd, f"--models={name}", "--log_format=json") as server:
+        found = [entry for entry in map(json.loads, server.output().splitlines())
+                 if "folder" in entry and "reason" in entry]
+        check("a name of any length and letters makes one line of JSON",
+              len(found) == 1 and found[0]["folder"].endswith("\u00e4...") and
+              name.startswith(found[0]["folder"][:-3]), found)
+
+
+def check_many(check: Checks, axisd: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for k in range(1030):
+            pathlib.Path(folder, f"{k}.textproto").write_text(
+                f'name: "m{k}" ops {{ transpose {{}} }}')
+        with Axisd(axisd, f"--models={folder}") as server:
+            ready = [outcome(server.inference.ModelReady,
+                             oip.ModelReadyRequest(name=f"m{k}"))
+                     for k in range(1030)]
+            served = sum(not isinstance(r, Refusal) and r.ready for r in ready)
+            check("of many models 1024 are served, and the log says so",
+                  served == 1024 and "more models than" in server.output(),
+                  (served, server.output()))
 
 
 def main() -> None:
@@ -153,6 +176,7 @@ def main() -> None:
         graph().write(folder, "graph")
         check_refused(check, axisd, folder)
     check_missing_folder(check, axisd)
+    check_many(check, axisd)
     check.finish("models from files")
 
 
