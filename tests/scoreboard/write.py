@@ -218,6 +218,11 @@ Found so, and mended:
 ## Tested
 
 {table(head, others())}
+
+Lines that count as not run: what only tests of the release build do to a server
+(no memory, no descriptor, a stuck log: `./dev faults`, `tests/guard/logs.py`),
+what an operating system refuses that tests cannot make refuse it, and parts of
+statements and closing braces to which gcov gives no count of their own.
 {chart}"""
     (ROOT / "tests/SCOREBOARD.md").write_text(text)
     print("summary: tests/SCOREBOARD.md is written")
