@@ -145,34 +145,19 @@ def others() -> list:
 
 
 def measured() -> list:
-    """When each command left its result, and what was newest then."""
+    """The commit that each command measured, and when it began."""
     rows = []
-    for command, name in (("test", "release/tests.log"),
-                          ("test asan", "asan/tests.log"),
-                          ("test tsan", "tsan/tests.log"),
-                          ("bench copy", "bench/copy.json"),
-                          ("bench rpc", "bench/rpc.txt"),
-                          ("faults", "faults.json"),
-                          ("fuzz", "fuzz.json"),
-                          ("mutate", "mutations/mutations.json"),
-                          ("coverage", "coverage.json"),
-                          ("soak", "soak/soak.json")):
-        if not (BUILD / name).exists():
-            continue
-        seconds = int((BUILD / name).stat().st_mtime)
-        when = datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc)
-        rows.append([f"`./dev {command}`", f"{when:%Y-%m-%d %H:%M}",
-                     git("log", "-1", "--format=%h", f"--before=@{seconds}")])
+    for path in sorted((BUILD / "commits").glob("*")):
+        when = datetime.datetime.fromtimestamp(path.stat().st_mtime,
+                                               datetime.timezone.utc)
+        rows.append([f"`./dev {path.name}`", f"{when:%Y-%m-%d %H:%M}",
+                     path.read_text().strip()])
     return rows
 
 
-def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True,
-                          text=True).stdout.strip()
-
-
 def main() -> None:
-    commit = git("rev-parse", "--short", "HEAD")
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT,
+                            capture_output=True, text=True).stdout.strip()
     cpu = re.search(r"model name\s*: (.*)",
                     pathlib.Path("/proc/cpuinfo").read_text())
     chart = ""
@@ -186,7 +171,7 @@ Written by `./dev scoreboard` on {datetime.date.today()} at {commit}, from what
 the commands beside the numbers left in `build/`. Rerun any of them.
 Machine: {cpu[1] if cpu else "unknown"}.
 
-{table(["command", "ended (UTC)", "newest commit then"], measured())}
+{table(["command", "begun (UTC)", "commit"], measured())}
 
 ## Right
 
