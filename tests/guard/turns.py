@@ -32,9 +32,10 @@ def call_both(server: Axisd) -> list:
             ThreadPoolExecutor(LONG) as pool:
         calls = [pool.submit(keep_calling, methods(link)[LARGE], long, enough)
                  for _ in range(LONG)]
-        while not (seen := lines.take()):
-            time.sleep(0.01)
         try:
+            while not (seen := lines.take()) and not any(
+                    call.done() for call in calls):
+                time.sleep(0.01)
             for _ in range(SHORT):
                 methods(other)[LARGE](REQUESTS[LARGE], metadata=who("fair0"))
         finally:
@@ -46,10 +47,10 @@ def call_both(server: Axisd) -> list:
 
 def times(lines: list, client: str) -> list:
     """When each call of `client` was received, and when it was answered."""
-    ends = [(datetime.datetime.fromisoformat(line["time"].rstrip("Z")), line)
+    return [((end := datetime.datetime.fromisoformat(
+                line["time"].rstrip("Z"))) -
+             datetime.timedelta(seconds=line["seconds"]), end)
             for line in lines if line["client"] == client]
-    return [(end - datetime.timedelta(seconds=line["seconds"]), end)
-            for end, line in ends]
 
 
 def main() -> None:
