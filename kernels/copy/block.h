@@ -9,6 +9,9 @@ namespace axis {
 
 inline constexpr int64_t kLineBytes = 64;
 
+// Runs so long the C library copies as fast, and may know better.
+inline constexpr int64_t kLibraryRun = 8192;
+
 constexpr int64_t RoundUpToLine(int64_t bytes) {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }

@@ -76,9 +76,10 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   // Runs of whole lines depend on nothing around them in the destination, so
   // that the source can be read from end to end.
-  const bool stream_rows = plan.item < kLongItem
-                               ? machine.StreamsShortRuns(total_bytes)
-                               : machine.StreamsLongRuns(total_bytes);
+  const bool stream_rows =
+      plan.item < kLongItem     ? machine.StreamsShortRuns(total_bytes)
+      : plan.item < kLibraryRun ? machine.StreamsLongRuns(total_bytes)
+                                : machine.StreamsLibraryRuns(total_bytes);
   if (stream_rows && !b && plan.item % kLineBytes == 0)
     std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
       return x.src_stride > y.src_stride;
@@ -124,7 +125,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
-    stream = machine.StreamsTiles(total_bytes);
+    stream = machine.StreamsInterleaved(total_bytes);
     if (stream) Cut(plan.b, item, kPage);
   } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {

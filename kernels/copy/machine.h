@@ -16,19 +16,25 @@ struct Machine {
   int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
   int64_t workers = 1;   // at work on the same copy
 
-  // Whether results of so many bytes are better written past the caches: the
-  // reader will not find them there anyway. Measured with the reader, on 32 MiB
-  // of L3: tiles break even at a quarter of it, long runs, and runs that go by
-  // way of scratch, at a third, short runs at half. Several workers get more
-  // out of a cache than one, but not out of the memory.
+  // Whether results of so many bytes are better written past the caches: their
+  // reader will not find them there anyway. Measured with the reader and
+  // without, on 32 MiB of L3. Several workers get more out of a cache than one,
+  // but not out of the memory.
   bool StreamsTiles(int64_t total_bytes) const {
-    return total_bytes >= l3 / (workers == 1 ? 4 : 3);
+    return Exceeds(total_bytes, 8, 13);
   }
-  bool StreamsLongRuns(int64_t total_bytes) const {
-    return total_bytes >= l3 / (workers == 1 ? 3 : 2);
+  bool StreamsInterleaved(int64_t total_bytes) const {
+    return Exceeds(total_bytes, 8, 20);
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
-    return total_bytes >= l3 / 2;
+    return Exceeds(total_bytes, 16, 16);
+  }
+  bool StreamsLongRuns(int64_t total_bytes) const {
+    return Exceeds(total_bytes, 11, 20);
+  }
+  // The C library writes long runs without reading their lines first.
+  bool StreamsLibraryRuns(int64_t total_bytes) const {
+    return Exceeds(total_bytes, 14, 20);
   }
 
   // Asks the system; the defaults above where it does not tell. Not
@@ -53,6 +59,12 @@ struct Machine {
       if (level == 3) machine.l3 = kibibytes << 10;
     }
     return machine;
+  }
+
+ private:
+  // Whether `bytes` are so many parts in 32 of the L3, or more.
+  bool Exceeds(int64_t bytes, int64_t for_one, int64_t for_several) const {
+    return bytes >= l3 / 32 * (workers == 1 ? for_one : for_several);
   }
 };
 

@@ -149,7 +149,7 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
     int64_t bytes = c.bits / 8;
     for (int64_t extent : shape) bytes *= extent;
     // So much is written past the last cache.
-    shape.insert(shape.begin(), ThisMachine().l3 / 2 / bytes + 1);
+    shape.insert(shape.begin(), ThisMachine().l3 / 4 * 3 / bytes + 1);
     const std::vector<Plan> plans = PlansOf(c.op, shape, c.bits);
     const Bytes src = RandomBytes(shape[0] * bytes);
     const std::span<const std::byte> whole = src;

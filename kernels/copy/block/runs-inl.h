@@ -97,9 +97,6 @@ HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
 // From here on the machine finds out about a run by itself.
 inline constexpr int64_t kForeseenRun = 2048;
 
-// From here on the C library is as fast, and may know better.
-inline constexpr int64_t kLongRun = 8192;
-
 // Calls f(copy), where copy(dst, src) copies `bytes` in the fastest way known
 // for that size. Chosen outside the loop over the runs: a call or a chain of
 // branches for each would cost more than the copy.
@@ -138,7 +135,7 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
   if (bytes < 32) return AXIS_COPIER(CopyHalves<16>(dst, src, bytes));
   if (bytes < 64) return AXIS_COPIER(CopyHalves<32>(dst, src, bytes));
   if (bytes < kForeseenRun) return AXIS_COPIER(CopyInOrder(dst, src, bytes));
-  if (bytes < kLongRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
+  if (bytes < kLibraryRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
   return AXIS_COPIER(std::memcpy(dst, src, static_cast<size_t>(bytes)));
 #undef AXIS_COPIER
 }
@@ -157,7 +154,7 @@ HWY_INLINE void CopyShort(uint8_t* HWY_RESTRICT dst,
 HWY_NOINLINE inline void CopyRun(uint8_t* HWY_RESTRICT dst,
                                  const uint8_t* HWY_RESTRICT src,
                                  int64_t bytes) {
-  if (bytes > 256 && bytes < kLongRun) return CopyVectors(dst, src, bytes);
+  if (bytes > 256 && bytes < kLibraryRun) return CopyVectors(dst, src, bytes);
   WithCopier(bytes, [=](auto copy) HWY_ATTR { copy(dst, src); });
 }
 
