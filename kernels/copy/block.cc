@@ -97,7 +97,9 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   staged.packed = packed;
   staged.stream = false;
   const int64_t pitch = packed ? run : RoundUpToLine(run) + kLineBytes;
-  for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
+  // Where vectors are interleaved to, nobody looks up.
+  if (plan.kernel != Kernel::kInterleave)
+    for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
   staged.dst = scratch;
   staged.columns = columns;
   staged.column_step = pitch;

@@ -40,6 +40,20 @@ struct Block {
   Loop batch;
 };
 
+// Whether all repetitions of `block` start at a line of the destination.
+inline bool StartsAtLines(const Block& block) {
+  return IsAtLine(block.dst) &&
+         (block.batch.extent == 1 || block.batch.dst_stride % kLineBytes == 0);
+}
+
+// Whether all columns of `block` start at a line.
+inline bool AreLines(const Block& block) {
+  if (!StartsAtLines(block)) return false;
+  int64_t bits = 0;
+  for (int64_t b = 0; b < block.num_b; ++b) bits |= block.columns[b];
+  return bits % kLineBytes == 0;
+}
+
 // Whether `num_a` x `num_b` items that are packed in the destination go through
 // a few vectors as a whole.
 constexpr bool FitsVectors(int64_t num_a, int64_t num_b, int64_t item) {

@@ -120,29 +120,34 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
 bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                     const Machine& machine) {
   const int64_t item = plan.item, many = kLineBytes / 2 / item;
-  bool stream = false;
   if (item > 8) return false;
   if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
-    stream = machine.StreamsInterleaved(total_bytes);
-    if (stream) Cut(plan.b, item, kPage);
+    plan.stream = machine.StreamsInterleaved(total_bytes);
+    plan.lines = std::ranges::all_of(loops, KeepsLines);
+    if (plan.stream) Cut(plan.b, item, kPage);
+    // Of few long rows the lines to come are easily told.
+    if (plan.stream) plan.lead = kMaxOffsets;
   } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
-    stream = machine.StreamsLongRuns(total_bytes);
-    if (stream) Cut(plan.a, item, kPage);
+    plan.stream = machine.StreamsLongRuns(total_bytes);
+    if (plan.stream) Cut(plan.a, item, kPage);
   } else {
     return false;
   }
-  plan.stage = plan.stream = stream;
-  // Of few long rows the lines to come are easily told.
-  if (stream && plan.kernel == Kernel::kInterleave) plan.lead = kMaxOffsets;
+  plan.stage = plan.stream;
+  if (!machine.LooksUp()) {
+    // Vectors take so long then that going by way of scratch costs more than
+    // streaming gains: lines are streamed at once, or nothing is.
+    plan.stage = false;
+    plan.lead = 0;
+    plan.stream = plan.stream && (plan.lines || AreLines(plan, loops));
+  }
   // Rows that are no longer than lines are best read one line after the other.
   if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
     std::sort(loops.begin(), loops.end(), IsWider);
-  plan.lines = plan.kernel == Kernel::kInterleave &&
-               std::ranges::all_of(loops, KeepsLines);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;

@@ -16,6 +16,9 @@ struct Machine {
   int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
   int64_t workers = 1;   // at work on the same copy
 
+  // Whether it permutes bytes of several vectors in one instruction or two.
+  bool LooksUp() const { return shuffle > 16; }
+
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
   // without, on 32 MiB of L3. Several workers get more out of a cache than one,

@@ -1,7 +1,11 @@
 // Interleaving two to four rows, and taking them apart, per SIMD target.
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
+#include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/lookup-inl.h"
@@ -46,12 +50,12 @@ void Deinterleave(const Block& block) {
 
 #else
 
-// Calls f(i) for i = 0, step, 2 * step, ..., the last one moved back so that
+// Calls f(i) for i = begin, begin + step, ..., the last one moved back so that
 // it ends at `count`.
 // REQUIRES: step <= count.
 template <class F>
-HWY_INLINE void ForEachStep(int64_t count, int64_t step, F f) {
-  int64_t i = 0;
+HWY_INLINE void ForEachStep(int64_t begin, int64_t count, int64_t step, F f) {
+  int64_t i = begin;
   for (; i + step <= count; i += step) f(i);
   if (i < count) f(count - step);
 }
@@ -66,40 +70,116 @@ HWY_INLINE void WithVector(int64_t count, F f) {
   f(hn::FixedTag<T, static_cast<size_t>(kItems)>());
 }
 
+// Copies `count` items past the caches.
+// REQUIRES: both sides are aligned to vectors, and `count` is whole ones.
+template <class D, class T>
+HWY_INLINE void StreamVectors(D d, const T* from, int64_t count, T* to) {
+  constexpr int64_t kItems = static_cast<int64_t>(hn::MaxLanes(D()));
+  HWY_UNROLL(4)
+  for (int64_t i = 0; i < count; i += kItems)
+    hn::Stream(hn::Load(d, from + i), d, to + i);
+}
+
+// Rows are asked for so many bytes before they are interleaved past the caches:
+// the machine does not foresee those of short repetitions.
+inline constexpr int64_t kRowsAhead = 2048;
+
+// Interleaves kRows rows of `num_b` items; kStream: as far as whole vectors go,
+// past the caches, asking for those that are `ahead` bytes ahead if not 0.
+template <bool kStream, class D, class T, size_t kRows, class F>
+HWY_INLINE void InterleaveRows(D d, const std::array<const T*, kRows> rows,
+                               int64_t num_b, int64_t ahead, T* dst,
+                               F interleave) {
+  constexpr int64_t kItems = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr int64_t kNumA = kRows;
+  auto row_at = [=](int64_t b) HWY_ATTR {
+    return [=](size_t a) HWY_ATTR { return hn::LoadU(d, rows[a] + b); };
+  };
+  int64_t b = 0;
+  if constexpr (kStream) {
+    for (; b + kItems <= num_b; b += kItems) {
+      if (ahead != 0)
+        for (const T* row : rows)
+          hwy::Prefetch(reinterpret_cast<const uint8_t*>(row + b) + ahead);
+      // Highway interleaves to memory only.
+      HWY_ALIGN T vectors[kNumA * kItems];
+      interleave(d, row_at(b), vectors);
+      StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);
+    }
+  }
+  ForEachStep(b, num_b, kItems, [=](int64_t at) HWY_ATTR {
+    interleave(d, row_at(at), dst + at * kNumA);
+  });
+}
+
 // REQUIRES: block.packed, 2 <= num_a <= 4, num_b * sizeof(T) >= 16.
 template <class T>
 void Interleave(const Block& block) {
   if (InterleaveByLookup<sizeof(T)>(block)) return;
-  WithVector<T>(block.num_b, [&](auto d) HWY_ATTR {
-    const int64_t items = static_cast<int64_t>(hn::MaxLanes(d));
-    auto each = [&](auto move) HWY_ATTR {
-      for (int64_t t = 0; t < block.batch.extent; ++t) {
-        const uint8_t* src = block.src + t * block.batch.src_stride;
-        T* dst = reinterpret_cast<T*>(block.dst + t * block.batch.dst_stride);
-        ForEachStep(block.num_b, items, [&](int64_t b) HWY_ATTR {
-          move(
-              [&](int64_t a) HWY_ATTR {
-                return hn::LoadU(
-                    d, reinterpret_cast<const T*>(src + block.rows[a]) + b);
-              },
-              dst + b * block.num_a);
-        });
+  const Loop batch = block.batch;
+  const int64_t num_b = block.num_b;
+  const bool stream = block.stream && StartsAtLines(block);
+  const int64_t ahead =
+      batch.extent == 1
+          ? 0
+          : (kRowsAhead / batch.src_stride + 1) * batch.src_stride;
+  WithVector<T>(num_b, [&](auto d) HWY_ATTR {
+    auto each = [&](auto num_a, auto interleave) HWY_ATTR {
+      for (int64_t t = 0; t < batch.extent; ++t) {
+        std::array<const T*, num_a()> rows;
+        for (size_t a = 0; a < num_a(); ++a)
+          rows[a] = reinterpret_cast<const T*>(
+              block.src + t * batch.src_stride + block.rows[a]);
+        T* dst = reinterpret_cast<T*>(block.dst + t * batch.dst_stride);
+        stream ? InterleaveRows<true>(d, rows, num_b, ahead, dst, interleave)
+               : InterleaveRows<false>(d, rows, num_b, 0, dst, interleave);
       }
     };
     switch (block.num_a) {
       case 2:
-        return each([&](auto row, T* to) HWY_ATTR {
-          hn::StoreInterleaved2(row(0), row(1), d, to);
-        });
+        return each(std::integral_constant<size_t, 2>(),
+                    [](auto tag, auto row, T* to) HWY_ATTR {
+                      hn::StoreInterleaved2(row(0), row(1), tag, to);
+                    });
       case 3:
-        return each([&](auto row, T* to) HWY_ATTR {
-          hn::StoreInterleaved3(row(0), row(1), row(2), d, to);
-        });
+        return each(std::integral_constant<size_t, 3>(),
+                    [](auto tag, auto row, T* to) HWY_ATTR {
+                      hn::StoreInterleaved3(row(0), row(1), row(2), tag, to);
+                    });
       default:
-        return each([&](auto row, T* to) HWY_ATTR {
-          hn::StoreInterleaved4(row(0), row(1), row(2), row(3), d, to);
+        return each(std::integral_constant<size_t, 4>(), [](auto tag, auto row,
+                                                            T* to) HWY_ATTR {
+          hn::StoreInterleaved4(row(0), row(1), row(2), row(3), tag, to);
         });
     }
+  });
+}
+
+// Takes `num_a` times kColumns items apart; kStream: as far as whole lines go,
+// past the caches.
+template <bool kStream, class D, class T, size_t kColumns, class F>
+HWY_INLINE void DeinterleaveColumns(D d, const T* src, int64_t num_a,
+                                    const std::array<T*, kColumns> columns,
+                                    F take_apart) {
+  constexpr int64_t kItems = static_cast<int64_t>(hn::MaxLanes(D()));
+  constexpr int64_t kLineItems = kLineBytes / int64_t{sizeof(T)};
+  constexpr int64_t kNumB = kColumns;
+  int64_t a = 0;
+  if constexpr (kStream) {
+    for (; a + kLineItems <= num_a; a += kLineItems) {
+      HWY_ALIGN T lines[kColumns][kLineItems];
+      for (int64_t i = 0; i < kLineItems; i += kItems)
+        take_apart(d, src + (a + i) * kNumB, [&](size_t b, auto x) HWY_ATTR {
+          hn::Store(x, d, lines[b] + i);
+        });
+      for (size_t b = 0; b < kColumns; ++b)
+        StreamVectors(d, lines[b], kLineItems, columns[b] + a);
+    }
+  }
+  ForEachStep(a, num_a, kItems, [=](int64_t at) HWY_ATTR {
+    take_apart(d, src + at * kNumB, [=](size_t b, auto x) HWY_ATTR {
+      hn::StoreU(x, d, columns[b] + at);
+    });
   });
 }
 
@@ -108,37 +188,44 @@ void Interleave(const Block& block) {
 template <class T>
 void Deinterleave(const Block& block) {
   if (DeinterleaveByLookup<sizeof(T)>(block)) return;
-  WithVector<T>(block.num_a, [&](auto d) HWY_ATTR {
-    const int64_t items = static_cast<int64_t>(hn::MaxLanes(d));
-    auto each = [&](auto move) HWY_ATTR {
-      for (int64_t t = 0; t < block.batch.extent; ++t) {
+  const Loop batch = block.batch;
+  const int64_t num_a = block.num_a;
+  const bool stream = block.stream && AreLines(block);
+  WithVector<T>(num_a, [&](auto d) HWY_ATTR {
+    auto each = [&](auto num_b, auto take_apart) HWY_ATTR {
+      for (int64_t t = 0; t < batch.extent; ++t) {
         const T* src =
-            reinterpret_cast<const T*>(block.src + t * block.batch.src_stride);
-        uint8_t* dst = block.dst + t * block.batch.dst_stride;
-        ForEachStep(block.num_a, items, [&](int64_t a) HWY_ATTR {
-          move(src + a * block.num_b, [&](int64_t b, auto x) HWY_ATTR {
-            hn::StoreU(x, d, reinterpret_cast<T*>(dst + block.columns[b]) + a);
-          });
-        });
+            reinterpret_cast<const T*>(block.src + t * batch.src_stride);
+        std::array<T*, num_b()> columns;
+        for (size_t b = 0; b < num_b(); ++b)
+          columns[b] = reinterpret_cast<T*>(block.dst + t * batch.dst_stride +
+                                            block.columns[b]);
+        stream ? DeinterleaveColumns<true>(d, src, num_a, columns, take_apart)
+               : DeinterleaveColumns<false>(d, src, num_a, columns, take_apart);
       }
     };
-    hn::Vec<decltype(d)> x, y, z, w;
     switch (block.num_b) {
       case 2:
-        return each([&](const T* from, auto store) HWY_ATTR {
-          hn::LoadInterleaved2(d, from, x, y);
-          store(0, x), store(1, y);
-        });
+        return each(std::integral_constant<size_t, 2>(),
+                    [](auto tag, const T* from, auto store) HWY_ATTR {
+                      hn::Vec<decltype(tag)> x, y;
+                      hn::LoadInterleaved2(tag, from, x, y);
+                      store(0, x), store(1, y);
+                    });
       case 3:
-        return each([&](const T* from, auto store) HWY_ATTR {
-          hn::LoadInterleaved3(d, from, x, y, z);
-          store(0, x), store(1, y), store(2, z);
-        });
+        return each(std::integral_constant<size_t, 3>(),
+                    [](auto tag, const T* from, auto store) HWY_ATTR {
+                      hn::Vec<decltype(tag)> x, y, z;
+                      hn::LoadInterleaved3(tag, from, x, y, z);
+                      store(0, x), store(1, y), store(2, z);
+                    });
       default:
-        return each([&](const T* from, auto store) HWY_ATTR {
-          hn::LoadInterleaved4(d, from, x, y, z, w);
-          store(0, x), store(1, y), store(2, z), store(3, w);
-        });
+        return each(std::integral_constant<size_t, 4>(),
+                    [](auto tag, const T* from, auto store) HWY_ATTR {
+                      hn::Vec<decltype(tag)> x, y, z, w;
+                      hn::LoadInterleaved4(tag, from, x, y, z, w);
+                      store(0, x), store(1, y), store(2, z), store(3, w);
+                    });
     }
   });
 }

@@ -222,12 +222,10 @@ HWY_INLINE void WithConstant(int64_t n, F f) {
 template <int64_t kItem>
 bool InterleaveByLookup(const Block& block) {
   if (block.num_b * kItem < kLineBytes) return false;
-  const bool lines =
-      IsAtLine(block.dst) &&
-      (block.batch.extent == 1 || block.batch.dst_stride % kLineBytes == 0);
+  const bool stream = block.stream && StartsAtLines(block);
   WithConstant(block.num_a, [&](auto rows) HWY_ATTR {
-    block.stream&& lines ? InterleaveLines<kItem, rows(), true>(block)
-                         : InterleaveLines<kItem, rows(), false>(block);
+    stream ? InterleaveLines<kItem, rows(), true>(block)
+           : InterleaveLines<kItem, rows(), false>(block);
   });
   return true;
 }

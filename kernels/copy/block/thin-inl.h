@@ -54,6 +54,57 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
   }
 }
 
+// Transposes the piece of items a to a + kPieceItems, b to b + kPieceItems of
+// each repetition.
+template <int64_t kItem>
+HWY_INLINE void TransposePieces(const Block& block, int64_t a, int64_t b) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kPieceBytes, kItem> d;
+  const Loop batch = block.batch;
+  const uint8_t* rows[kItems];
+  uint8_t* columns[kItems];
+  for (int64_t i = 0; i < kItems; ++i) {
+    rows[i] = block.src + block.rows[a + i] + b * kItem;
+    columns[i] = block.dst + block.columns[b + i] + a * kItem;
+  }
+  for (int64_t t = 0; t < batch.extent; ++t) {
+    hn::Vec<decltype(d)> x[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      x[i] = LoadAt(d, rows[i] + t * batch.src_stride);
+    TransposeBlocks(d, x);
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      StoreAt(x[i], d, columns[i] + t * batch.dst_stride);
+  }
+}
+
+// So much stays in the first cache until its last piece is transposed.
+inline constexpr int64_t kTogetherBytes = 4096;
+
+// Repetitions are so short that to begin a strip takes longer than to transpose
+// it: each piece is transposed in some of them before the next.
+// REQUIRES: num_a >= kPieceItems, num_b >= kPieceItems.
+template <int64_t kItem>
+void TransposeTogether(const Block& block) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const int64_t last_a = block.num_a - kItems, last_b = block.num_b - kItems;
+  const int64_t step = kTogetherBytes / (block.num_a * block.num_b * kItem);
+  Block some = block;
+  for (int64_t left = block.batch.extent; left > 0; left -= step) {
+    some.batch.extent = std::min(step, left);
+    for (int64_t b = 0;; b = std::min(b + kItems, last_b)) {
+      for (int64_t a = 0;; a = std::min(a + kItems, last_a)) {
+        TransposePieces<kItem>(some, a, b);
+        if (a == last_a) break;
+      }
+      if (b == last_b) break;
+    }
+    some.src += step * block.batch.src_stride;
+    some.dst += step * block.batch.dst_stride;
+  }
+}
+
 // Stores the kBlock-th 128 bits of each vector.
 template <int kBlock, class D, class V, size_t kItems>
 HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,

@@ -104,16 +104,6 @@ HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
                                                           prefetcher);
 }
 
-// Whether all columns of `block` start at a line.
-inline bool AreLines(const Block& block) {
-  uintptr_t bits = reinterpret_cast<uintptr_t>(block.dst);
-  if (block.batch.extent > 1)
-    bits |= static_cast<uintptr_t>(block.batch.dst_stride);
-  for (int64_t b = 0; b < block.num_b; ++b)
-    bits |= static_cast<uintptr_t>(block.columns[b]);
-  return bits % kLineBytes == 0;
-}
-
 // Side B is narrower than a piece: the loads take in what follows each row.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
@@ -191,6 +181,11 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
 // A side B of few columns is at most this long.
 inline constexpr int64_t kFewBytes = 128;
 
+// Repetitions at most this long, and narrower than a vector, are transposed
+// together if there are a few.
+inline constexpr int64_t kRepetitionBytes = 512;
+inline constexpr int64_t kFewRepetitions = 4;
+
 template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
@@ -203,10 +198,17 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   if (!strips && !shorts) return MoveRows(block, prefetcher);
+  const bool quiet = !block.stream && !prefetcher.has_block();
+  const bool together = quiet && block.num_a >= kItems &&
+                        block.num_b >= kItems &&
+                        block.num_a * kItem < kShortBytes &&
+                        block.num_a * block.num_b * kItem <= kRepetitionBytes &&
+                        block.batch.extent >= kFewRepetitions;
+  if constexpr (kItem < kPieceBytes)
+    if (together) return TransposeTogether<kItem>(block);
   const bool few = strips && block.row_step != 0 && block.num_b >= kItems &&
                    block.num_b * kItem <= kFewBytes &&
-                   block.num_a * kItem >= kVectorBytes && !block.stream &&
-                   !prefetcher.has_block();
+                   block.num_a * kItem >= kVectorBytes && quiet;
   const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
                      block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
