@@ -170,7 +170,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (stream) {
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
-    plan.lines = dst_stride % kLineBytes == 0;
+    // Columns that compete are better streamed in long runs where a line takes
+    // two vectors or more.
+    plan.lines =
+        dst_stride % kLineBytes == 0 && (machine.LooksUp() || !dst_conflicts);
     // Larger blocks would evict what is prefetched before its turn; those of
     // short rows without gaps are small.
     const bool is_small = plan.b.extent <= kStreamColumns / 2 &&
@@ -187,8 +190,12 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
              total_bytes >= machine.l2) {
     plan.stage = true;
     b_bytes = 256;
+  } else if (!machine.LooksUp() && src_stride <= 512 &&
+             src_stride == plan.b.extent * item && total_bytes >= machine.l2) {
+    b_bytes = std::min<int64_t>(b_bytes, 128);
   }
-  plan.fetch = item == 1 && src_conflicts && total_bytes >= machine.l2;
+  plan.fetch = item <= (machine.LooksUp() ? 1 : 2) && src_conflicts &&
+               total_bytes >= machine.l2;
   if (plan.fetch) a_bytes = b_bytes = 512;
   Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
   const int64_t run = plan.a.extent * item;

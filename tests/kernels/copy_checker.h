@@ -25,6 +25,7 @@ class EveryTarget {
       targets_.push_back(all & -all);
   }
   ~EveryTarget() { Force(0); }
+  size_t size() const { return targets_.size(); }
   void Use(size_t i) { Force(targets_[i % targets_.size()]); }
 
  private:
@@ -56,6 +57,9 @@ class Checker {
 
   Random& random() { return random_; }
 
+  // From here on results start at a line, as those of a pool do.
+  void PlaceAtLines() { at_lines_ = true; }
+
   void Check(const std::vector<View>& src_views,
              const std::vector<View>& dst_views, int64_t bits,
              int64_t src_elements) {
@@ -76,7 +80,8 @@ class Checker {
       ASSERT_TRUE(plan.has_value());
       plans.push_back(*plan);
       const int64_t bytes = PackedBytes(Reach(dst_views[i]), bits);
-      std::byte* dst = Place(random_, *dst_[i], bytes);
+      std::byte* dst =
+          at_lines_ ? dst_[i]->From(0) : Place(random_, *dst_[i], bytes);
       random_.Fill(dst, static_cast<size_t>(bytes));
       targets.push_back({&plans.back(), dst});
       expected.emplace_back(dst, dst + bytes);
@@ -106,6 +111,7 @@ class Checker {
   }
 
   Random random_{20261121};
+  bool at_lines_ = false;
   GuardedBuffer src_;
   std::vector<std::unique_ptr<GuardedBuffer>> dst_;
 };

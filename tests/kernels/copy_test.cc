@@ -7,6 +7,8 @@
 
 #include <cstdlib>
 #include <functional>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include "kernels/plan.h"
@@ -233,6 +235,28 @@ TEST(CopyTest, SplitsLargeTensors) {
       tbb::task_arena(workers).execute(
           [&] { checker.Check(src, dst, c.bits, SizeOf(Dense(c.shape))); });
       if (HasFailure()) return;
+    }
+}
+
+// Each instruction set streams what it interleaves in its own way, and only to
+// results that start at a line.
+TEST(CopyTest, InterleavesLargeTensorsAtLines) {
+  const std::vector<std::pair<Shape, int64_t>> cases = {
+      {{3, 1050003}, 32},    {{4100, 3, 256}, 32}, {{40, 4, 40019}, 16},
+      {{4300, 2, 1472}, 8},  {{1050016, 3}, 32},   {{30, 50208, 2}, 32},
+      {{10, 150032, 4}, 16}, {{62, 3, 65600}, 8},  {{62, 65536, 3}, 8},
+      {{2, 200000, 4}, 64}};
+  Checker checker(16 << 20);
+  checker.PlaceAtLines();
+  EveryTarget target;
+  for (const auto& [shape, bits] : cases)
+    for (size_t i = 0; i < target.size() && !HasFailure(); ++i) {
+      target.Use(i);
+      std::vector<int64_t> order(shape.size());
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[shape.size() - 1], order[shape.size() - 2]);
+      const View src = Permute(Dense(shape), order);
+      checker.Check({src}, {Dense(ShapeOf(src))}, bits, SizeOf(Dense(shape)));
     }
 }
 

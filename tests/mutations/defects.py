@@ -124,6 +124,15 @@ KERNELS = [
     ("kernels/copy/block/runs-inl.h",
      "for (; i + 4 * kV < bytes; i += 4 * kV)",
      "for (; i + 5 * kV < bytes; i += 4 * kV)", ENGINE),
+    # What is interleaved past the caches, and short repetitions.
+    ("kernels/copy/block/interleave-inl.h",
+     "StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);",
+     "StreamVectors(d, vectors, kItems, dst + b * kNumA);", ENGINE),
+    ("kernels/copy/block/interleave-inl.h",
+     "StreamVectors(d, lines[b], kLineItems, columns[b] + a);",
+     "StreamVectors(d, lines[b], kItems, columns[b] + a);", ENGINE),
+    ("kernels/copy/block/thin-inl.h",
+     "    some.dst += step * block.batch.dst_stride;\n", "", ENGINE),
 ]
 
 SERVER = [

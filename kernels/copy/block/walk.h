@@ -91,7 +91,7 @@ class BlockWalk {
       const int64_t step = side.loops[0].*stride;
       // Kernels for more items than these do not look them up.
       const int64_t count = std::min(side.block, kMaxOffsets);
-      for (int64_t i = 0; i < count; ++i) offsets[i] = i * step;
+      for (int64_t i = 0, at = 0; i < count; ++i, at += step) offsets[i] = at;
       return;
     }
     int64_t filled = 1;
