@@ -91,7 +91,8 @@ HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
                             const uint8_t* HWY_RESTRICT src, int64_t bytes) {
   int64_t i = 0;
   for (; i + 64 <= bytes; i += 64) CopyHalves<32>(dst + i, src + i, 64);
-  if (i < bytes) CopyHalves<32>(dst + bytes - 64, src + bytes - 64, 64);
+  if (i + 32 < bytes) CopyFixed<32>(dst + i, src + i);
+  if (i < bytes) CopyFixed<32>(dst + bytes - 32, src + bytes - 32);
 }
 
 // From here on the machine finds out about a run by itself.
