@@ -62,20 +62,20 @@ def python_for_peers(out, install):
     venv = out / "venv"
     python = venv / "bin/python"
 
-    def has(executable, module):
-        return subprocess.run([executable, "-c", f"import {module}"],
+    def has(executable, *modules):
+        return subprocess.run([executable, "-c", f"import {', '.join(modules)}"],
                               capture_output=True).returncode == 0
 
     if install and not python.exists():
         subprocess.run([sys.executable, "-m", "venv", venv])
     for packages in PYPI if python.exists() else []:
-        if has(python, packages[0]):
+        if has(python, *packages):
             continue
         if install:
             print(f"installing {' '.join(packages)} from PyPI", flush=True)
             subprocess.run([python, "-m", "pip", "install", "--quiet",
                             "--no-cache-dir", *packages])
-        if not has(python, packages[0]):
+        if not has(python, *packages):
             print(f"*** SKIPPED PEER: {packages[0]} is not installed ***")
     for executable in [python, sys.executable, "/usr/bin/python3"]:
         if pathlib.Path(executable).exists() and has(executable, "numpy"):
