@@ -192,6 +192,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     b_bytes = 256;
   } else if (!machine.LooksUp() && src_stride <= 512 &&
              src_stride == plan.b.extent * item && total_bytes >= machine.l2) {
+    // Short rows without gaps: the machine foresees them however few columns
+    // are written side by side, and fewer are better then.
     b_bytes = std::min<int64_t>(b_bytes, 128);
   }
   plan.fetch = item <= (machine.LooksUp() ? 1 : 2) && src_conflicts &&
