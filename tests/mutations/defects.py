@@ -10,6 +10,9 @@ GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "chains_test",
             "graph_test"]
 ENGINE = ["copy_test", "pieces_test"]
 
+# What only CPUs with AVX-512 VBMI run.
+VBMI = ["kernels/copy/block/lookup-inl.h"]
+
 KERNELS = [
     # Views.
     ("kernels/view.cc", "stride *= std::max<int64_t>(shape[i], 1);",
