@@ -158,9 +158,7 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
   BlockWalk walk(plan, src, src_end, dst, rows, columns);
   // Narrow vectors would leave lines half written.
-  const bool whole_lines = plan.kernel == Kernel::kInterleave
-                               ? kHasLookup
-                               : 2 * kVectorBytes >= kLineBytes;
+  const bool whole_lines = 2 * kVectorBytes >= kLineBytes;
   const bool direct = plan.lines && IsAtLine(dst) && whole_lines;
   const bool stage = plan.stage && !direct;
   Block block;

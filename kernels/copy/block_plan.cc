@@ -170,8 +170,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (stream) {
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
-    // Columns that compete are better streamed in long runs where a line takes
-    // two vectors or more.
+    // Columns that compete are better streamed in long runs, but where wide
+    // vectors write lines at once (measured with lookups and without only).
     plan.lines =
         dst_stride % kLineBytes == 0 && (machine.LooksUp() || !dst_conflicts);
     // Larger blocks would evict what is prefetched before its turn; those of
