@@ -23,6 +23,9 @@ inline int64_t CostOf(const Payload& payload) {
                   static_cast<int64_t>(payload.slices().size()) * kLeastCost);
 }
 
+// Takes the first `size` bytes off `payload`, or all.
+Payload CutFront(Payload& payload, int64_t size);
+
 // The outputs, laid end to end, come out as the input goes in.
 class Route {
  public:
@@ -32,6 +35,9 @@ class Route {
   // whether it moved any; if not, it needs more of them or a Take().
   // Errors: kCancelled  the call is over
   virtual absl::StatusOr<bool> Feed(Payload& in) = 0;
+
+  // Whether Feed() costs next to nothing if there are `bytes` bytes in all.
+  virtual bool IsLight(int64_t bytes) const = 0;
 
   // The next `size` bytes of the outputs, or as many as are ready; the rest of
   // them never changes.

@@ -13,6 +13,12 @@ constexpr int64_t kHugePage = int64_t{2} << 20;
 
 }  // namespace
 
+std::shared_ptr<OutputSpace> OutputSpace::Of(BufferPool& pool, int64_t bytes) {
+  PooledBuffer pooled = pool.Get(bytes);
+  if (pooled == nullptr) throw std::bad_alloc();
+  return std::shared_ptr<OutputSpace>(new OutputSpace(std::move(pooled)));
+}
+
 std::shared_ptr<OutputSpace> OutputSpace::Reserve(int64_t bytes) {
   // The system aligns to small pages only: map more than is needed.
   const size_t size = static_cast<size_t>(bytes) + kHugePage;
@@ -28,7 +34,9 @@ std::shared_ptr<OutputSpace> OutputSpace::Reserve(int64_t bytes) {
   return std::shared_ptr<OutputSpace>(new OutputSpace(map, size, data));
 }
 
-OutputSpace::~OutputSpace() { munmap(map_, map_bytes_); }
+OutputSpace::~OutputSpace() {
+  if (map_ != nullptr) munmap(map_, map_bytes_);
+}
 
 struct OutputSpace::Shared {
   std::shared_ptr<OutputSpace> space;
@@ -47,6 +55,7 @@ grpc::Slice OutputSpace::Share(int64_t begin, int64_t end) {
 }
 
 void OutputSpace::Release(int64_t begin, int64_t end) {
+  if (map_ == nullptr) return;  // the pool takes it all at once
   const std::lock_guard lock(mutex_);
   released_.emplace(begin, end);
   while (!released_.empty() && released_.begin()->first == released_to_) {

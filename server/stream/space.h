@@ -1,5 +1,5 @@
-// Memory for outputs that may be larger than the machine: there where it is
-// written, gone once it has been sent.
+// Memory for outputs of streams: written once, then shared with gRPC bit by
+// bit.
 #pragma once
 
 #include <grpcpp/support/slice.h>
@@ -9,14 +9,23 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
+
+#include "kernels/copy/buffer_pool.h"
 
 namespace axis {
 
-// `bytes` of address space. Pages come when first written; those that have been
-// shared and let go of again, from the first on, are given back to the system.
+// Bytes that live until nobody shares them any more.
 class OutputSpace : public std::enable_shared_from_this<OutputSpace> {
  public:
-  // Throws std::bad_alloc if the system does not have so many addresses.
+  // `bytes` bytes of `pool`, which are warm. Throws std::bad_alloc if there are
+  // none. REQUIRES: bytes >= 0.
+  static std::shared_ptr<OutputSpace> Of(BufferPool& pool, int64_t bytes);
+
+  // `bytes` of address space, which may be more than the machine has memory:
+  // pages come when first written; those that have been shared and let go of
+  // again, from the first on, are given back to the system. Throws
+  // std::bad_alloc if the system does not have so many addresses.
   // REQUIRES: bytes >= 0.
   static std::shared_ptr<OutputSpace> Reserve(int64_t bytes);
   ~OutputSpace();
@@ -34,10 +43,13 @@ class OutputSpace : public std::enable_shared_from_this<OutputSpace> {
   struct Shared;
   OutputSpace(void* map, size_t map_bytes, std::byte* data)
       : map_(map), map_bytes_(map_bytes), data_(data) {}
+  explicit OutputSpace(PooledBuffer pooled)
+      : pooled_(std::move(pooled)), data_(pooled_.get()) {}
   void Release(int64_t begin, int64_t end);
 
-  void* const map_;
-  const size_t map_bytes_;
+  const PooledBuffer pooled_;
+  void* const map_ = nullptr;  // unless it is pooled
+  const size_t map_bytes_ = 0;
   std::byte* const data_;
 
   std::mutex mutex_;

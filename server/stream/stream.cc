@@ -96,10 +96,10 @@ absl::Status Stream::Begin(WireTensor& tensor,
                         CompileProgram({&input_.spec, 1}, ops, [&](size_t k) {
                           return PipelineOpName(ops[k], k);
                         }));
-  kind_ = RouteOf(program_);
+  const RouteKind kind = RouteOf(program_);
   int64_t bytes;
-  AXIS_RETURN_IF_ERROR(Admit(kind_, bytes));
-  route_ = MakeRoute(kind_, program_, bytes, call_);
+  AXIS_RETURN_IF_ERROR(Admit(kind, bytes));
+  route_ = MakeRoute(kind, program_, bytes, call_);
   return absl::OkStatus();
 }
 
@@ -185,13 +185,9 @@ std::optional<grpc::ByteBuffer> Stream::NextMessage() {
 }
 
 bool Stream::IsLight(int64_t bytes) const {
-  constexpr int64_t kLightBytes = 64 << 10;
-  constexpr size_t kLightOutputs = 16;
-  if (route_ == nullptr || bytes > kMaxResponseBytes) return false;
-  if (kind_ == RouteKind::kForward) return true;
-  return bytes + pending_.size() <= kLightBytes &&
-         kind_ == RouteKind::kScatter &&
-         program_.outputs.size() <= kLightOutputs;
+  constexpr int64_t kLightMessages = 2 << 20;
+  return route_ != nullptr && bytes < kLightMessages &&
+         route_->IsLight(bytes + pending_.size());
 }
 
 bool Stream::IsDone() const {

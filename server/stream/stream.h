@@ -71,7 +71,6 @@ class Stream {
 
   Input input_;
   Program program_;
-  RouteKind kind_ = RouteKind::kCollect;
   std::unique_ptr<Route> route_;  // null before the first message
 
   Payload pending_;

@@ -2,10 +2,13 @@
 // field, limits hold, and whatever clients do nothing stays held.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <deque>
 #include <functional>
 #include <thread>
 
+#include "server/stream/stream.h"
 #include "tests/server/stream/stream_fixture.h"
 
 namespace axis {
@@ -107,6 +110,58 @@ TEST_F(StreamLimits, LimitsHoldForMessagesAndForWhatIsHeld) {
   EXPECT_NE(status.error_message().find("--max_inflight_bytes"),
             std::string::npos);
   EXPECT_TRUE(IsEmpty());
+}
+
+// Transposes `shape` to NCX in pieces of 1 MiB. What comes out is fetched at
+// once, or when there is no room any more; it is let go of at once, but for the
+// last `unsent` messages. Returns the most pooled memory that there ever was.
+int64_t MostPooled(std::vector<int64_t> shape, bool at_once, size_t unsent) {
+  Admission admission(64 * kMib);
+  Admission::Lease lease(admission);
+  const auto pool = std::make_shared<BufferPool>(64 * kMib);
+  CallReport report;
+  Stream stream({2 * kMib, lease, *pool, report, [] { return false; }},
+                admission);
+  std::deque<grpc::ByteBuffer> sent;
+  int64_t most = 0;
+  const auto fetch = [&] {
+    for (auto out = stream.NextMessage(); out; out = stream.NextMessage()) {
+      sent.push_back(*std::move(out));
+      if (sent.size() > unsent) sent.pop_front();
+    }
+  };
+  const auto send = [&](const Request& request) {
+    const std::string bytes = request.SerializeAsString();
+    const grpc::Slice slice(bytes);
+    grpc::ByteBuffer message(&slice, 1);
+    EXPECT_TRUE(stream.Receive(message).ok());
+    while (stream.Work().value()) {
+      const BufferPool::Stats stats = pool->GetStats();
+      most = std::max(most, stats.live_bytes + stats.idle_bytes);
+      if (at_once) fetch();
+    }
+    if (stream.backlog() >= kBacklogBytes) fetch();
+  };
+  send(Header(pb::DATA_TYPE_U8, shape, {Transpose{{0, 2, 1}}}));
+  for (int64_t left = shape[0] * shape[1] * shape[2]; left > 0; left -= kMib)
+    send(Piece(std::string(static_cast<size_t>(std::min(left, kMib)), 'x')));
+  EXPECT_TRUE(stream.HalfClose().ok());
+  for (int i = 0; i < 10; ++i) {
+    fetch();
+    EXPECT_TRUE(stream.Work().ok());
+  }
+  EXPECT_TRUE(stream.IsDone());
+  return most;
+}
+
+TEST_F(StreamLimits, WhatWasSentIsWrittenAgain) {
+  // Segments are of 3 images, and take 4 MiB of the pool each.
+  constexpr int64_t kImage = 1'100'000, kBlock = 4 * kMib;
+  const std::vector<int64_t> shape = {60, kImage / 4, 4};
+  EXPECT_LE(MostPooled(shape, true, 0), 2 * kBlock);
+  EXPECT_LE(MostPooled(shape, true, 4), 4 * kBlock);
+  EXPECT_LE(MostPooled(shape, false, 0), 2 * kBlock);
+  EXPECT_GE(MostPooled(shape, true, 1000), 60 / 3 * kBlock);
 }
 
 TEST_F(StreamLimits, AClientThatLeavesFreesWhatItHeld) {

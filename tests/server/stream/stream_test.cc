@@ -91,28 +91,42 @@ TEST_F(StreamPipeline, AnyChainIsRightHoweverItIsCutUp) {
 }
 
 TEST_F(StreamPipeline, LargeTensorsTakeAllTheirTurns) {
-  // 48 MiB through windows that are filled, sent and filled again.
-  const std::vector<int64_t> shape = {3, 2048, 2048, 4};
-  const int64_t n = shape[0] * shape[1] * shape[2] * shape[3];
-  std::string data(static_cast<size_t>(n), '\0');
-  testing::Random(7).Fill(reinterpret_cast<std::byte*>(data.data()),
-                          data.size());
-  std::string nchw(data.size(), '\0');
-  for (int64_t i = 0; i < n; ++i) {
-    const int64_t image = i / (n / 3), pixel = i % (n / 3) / 4;
-    nchw[static_cast<size_t>((image * 4 + i % 4) * (2048 * 2048) + pixel)] =
-        data[static_cast<size_t>(i)];
-  }
-  for (const int64_t size : {kMib, 5 * kMib + 3, 17 * kMib}) {
-    std::vector<Request> requests = {
-        Header(pb::DATA_TYPE_U8, shape, {Transpose{{0, 3, 1, 2}}})};
-    for (int64_t i = 0; i < n; i += size)
-      requests.push_back(Piece(
-          data.substr(static_cast<size_t>(i), static_cast<size_t>(size))));
-    std::vector<Output> got;
-    ASSERT_TRUE(Call(requests, &got).ok());
-    ASSERT_EQ(got.size(), 1u);
-    EXPECT_TRUE(got[0].data == nchw) << "pieces of " << size;
+  // Up to 48 MiB through windows that are filled, sent and filled again;
+  // through segments, of as many images as make 4 MiB or of one; and of one
+  // output and the beginning of the next.
+  const struct {
+    int64_t images, pixels, split;
+  } kCases[] = {{3, 2048 * 2048, 0},
+                {27, 480 * 397, 0},
+                {4, 1200 * 1200, 0},
+                {27, 480 * 397, 15}};
+  for (const auto& c : kCases) {
+    const int64_t image = c.pixels * 4, n = c.images * image;
+    std::string data(static_cast<size_t>(n), '\0');
+    testing::Random(7).Fill(reinterpret_cast<std::byte*>(data.data()),
+                            data.size());
+    std::string nchw(data.size(), '\0');
+    for (int64_t i = 0; i < n; ++i)
+      nchw[static_cast<size_t>(i / image * image + i % 4 * c.pixels +
+                               i % image / 4)] = data[static_cast<size_t>(i)];
+    std::vector<Op> ops = {Transpose{{0, 2, 1}}};
+    if (c.split > 0) ops.push_back(VariadicSplit{0, {c.split, -1}});
+    for (const int64_t size : {kMib, 5 * kMib + 3, 17 * kMib}) {
+      std::vector<Request> requests = {
+          Header(pb::DATA_TYPE_U8, {c.images, c.pixels, 4}, ops)};
+      for (int64_t i = 0; i < n; i += size)
+        requests.push_back(Piece(
+            data.substr(static_cast<size_t>(i), static_cast<size_t>(size))));
+      std::vector<Output> got;
+      ASSERT_TRUE(Call(requests, &got).ok());
+      std::string all;
+      for (const Output& output : got) all += output.data;
+      EXPECT_EQ(got.size(), c.split > 0 ? 2u : 1u);
+      EXPECT_EQ(
+          got[0].data.size(),
+          static_cast<size_t>((c.split > 0 ? c.split : c.images) * image));
+      EXPECT_TRUE(all == nchw) << c.images << " images, pieces of " << size;
+    }
   }
   EXPECT_TRUE(IsEmpty());
 }

@@ -59,7 +59,7 @@ TEST(Window, IsWhatIsBetweenTheFirstMissingElementAndTheLastWritten) {
     const std::vector<int64_t> places =
         Places(chain.outputs, static_cast<size_t>(SizeOf(Dense(shape))));
     const int64_t want = Window(places) * width;
-    const int64_t got = WindowOf(Stretches(program));
+    const int64_t got = WindowOf(GroupsOf(Stretches(program)));
     if (chain.outputs.size() == 1) {
       EXPECT_EQ(got, want) << "case " << i;
       ++exact;
@@ -79,7 +79,7 @@ TEST(Window, IsWhatIsBetweenTheFirstMissingElementAndTheLastWritten) {
 TEST(Window, IsOneIterationOfWhatKeepsTheOuterAxis) {
   const Shape shape = {100, 8, 8, 3};
   const auto window = [&](std::vector<Op> ops) {
-    return WindowOf(Stretches(Compile(shape, ops, 32)));
+    return WindowOf(GroupsOf(Stretches(Compile(shape, ops, 32))));
   };
   const int64_t image = 8 * 8 * 3 * 4;
   EXPECT_LE(window({Transpose{{0, 3, 1, 2}}}), image);
@@ -90,6 +90,59 @@ TEST(Window, IsOneIterationOfWhatKeepsTheOuterAxis) {
   // Each output holds a part of every image: all of it must be held.
   EXPECT_EQ(window({VariadicSplit{1, {4, 4}}}), 100 * image);
   EXPECT_EQ(window({}), 4);
+}
+
+TEST(Segments, AreFilledByTheInputOneAfterTheOther) {
+  testing::Random random(2);
+  int several = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const Shape shape = testing::RandomShape(random, 2000);
+    const testing::Chain chain = testing::RandomChain(random, shape);
+    const int64_t width = random.Of(std::vector<int64_t>{1, 2, 4, 8, 16});
+    const Program program = Compile(shape, chain.ops, width * 8);
+    if (program.passes.size() > 1) continue;
+    const std::vector<int64_t> places =
+        Places(chain.outputs, static_cast<size_t>(SizeOf(Dense(shape))));
+    const std::vector<Group> groups = GroupsOf(Stretches(program));
+    int64_t largest = random.In(1, 3000), dst = 0, at = 0, n = 0;
+    Segments cut(groups);
+    for (Segment s = cut.Next(largest); s.dst_end > s.dst_begin;
+         s = cut.Next(largest), ++n) {
+      EXPECT_EQ(s.dst_begin, dst) << "case " << i;
+      dst = s.dst_end;
+      for (; at < s.src_end; at += width) {
+        const int64_t place = places[static_cast<size_t>(at / width)] * width;
+        ASSERT_TRUE(s.dst_begin <= place && place < s.dst_end) << "case " << i;
+      }
+      int64_t step = 0;
+      for (const Group& g : groups)
+        if (g.dst_begin < s.dst_end && s.dst_begin < g.dst_end)
+          step = std::max(step, g.dst_step);
+      EXPECT_LE(s.dst_end - s.dst_begin, std::max(step, largest));
+    }
+    EXPECT_EQ(dst, static_cast<int64_t>(places.size()) * width);
+    EXPECT_EQ(at, dst) << "case " << i;
+    several += n > 1;
+  }
+  EXPECT_GT(several, 500);
+}
+
+TEST(Segments, AreAsManyStepsAsFit) {
+  const Shape shape = {100, 8, 8, 3};
+  const auto first = [&](std::vector<Op> ops, int64_t bytes) {
+    Segments cut(GroupsOf(Stretches(Compile(shape, ops, 32))));
+    return cut.Next(bytes).dst_end;
+  };
+  const int64_t image = 8 * 8 * 3 * 4;
+  EXPECT_EQ(first({Transpose{{0, 3, 1, 2}}}, 5 * image + 1), 5 * image);
+  EXPECT_EQ(first({Transpose{{0, 3, 1, 2}}}, 1), image);
+  EXPECT_EQ(first({ShuffleChannels{3, 3}}, 1000), 1000 / 4 * 4);
+  // Several outputs, if one comes after the other.
+  const std::vector<Op> split = {VariadicSplit{0, {1, 2, -1}},
+                                 Transpose{{0, 3, 1, 2}}};
+  EXPECT_EQ(first(split, 3 * image - 1), 2 * image);
+  EXPECT_EQ(first(split, 4 * image), 4 * image);
+  EXPECT_EQ(first({VariadicSplit{1, {4, 4}}}, 1), 100 * image);
 }
 
 TEST(Window, NarrowPlansAreCutWhereTheyAreWholeBytes) {
