@@ -13,9 +13,9 @@ namespace axis {
 namespace {
 
 // Segments are of about so many bytes, like batches: few enough for memory that
-// was just sent to be in a cache still when it is written again. Larger steps
-// than the most are not pooled: space is given back while it is sent, of a
-// segment not even the first byte before the last one.
+// was just sent to be in a cache still when it is written again. Where one step
+// is larger than the most, nothing is pooled: a segment goes back to the pool
+// as a whole, space bit by bit as it is sent.
 constexpr int64_t kSegmentBytes = kBatchBytes;
 constexpr int64_t kMostSegmentBytes = 8 << 20;
 
@@ -52,7 +52,7 @@ class Scatter final : public Route {
         bytes_(program.buffer_bytes[0]),
         window_(bytes),
         call_(call) {
-    const int64_t pooled = PooledBytes(GroupsOf(outputs_));
+    const int64_t pooled = PooledBytes(segments_.groups());
     if (pooled > 0 && bytes >= pooled) {
       OpenNext();
     } else {

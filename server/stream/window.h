@@ -71,6 +71,8 @@ class Segments {
   // after the last one.
   Segment Next(int64_t bytes);
 
+  const std::vector<Group>& groups() const { return groups_; }
+
  private:
   const std::vector<Group> groups_;
   size_t group_ = 0;  // what comes next

@@ -154,7 +154,7 @@ int64_t MostPooled(std::vector<int64_t> shape, bool at_once, size_t unsent) {
   return most;
 }
 
-TEST_F(StreamLimits, WhatWasSentIsWrittenAgain) {
+TEST(StreamMemory, WhatWasSentIsWrittenAgain) {
   // Segments are of 3 images, and take 4 MiB of the pool each.
   constexpr int64_t kImage = 1'100'000, kBlock = 4 * kMib;
   const std::vector<int64_t> shape = {60, kImage / 4, 4};

@@ -121,7 +121,7 @@ TEST_F(StreamPipeline, LargeTensorsTakeAllTheirTurns) {
       ASSERT_TRUE(Call(requests, &got).ok());
       std::string all;
       for (const Output& output : got) all += output.data;
-      EXPECT_EQ(got.size(), c.split > 0 ? 2u : 1u);
+      ASSERT_EQ(got.size(), c.split > 0 ? 2u : 1u);
       EXPECT_EQ(
           got[0].data.size(),
           static_cast<size_t>((c.split > 0 ? c.split : c.images) * image));
@@ -148,8 +148,8 @@ TEST_F(StreamPipeline, BlocksThatDoNotNestWaitForTheWholeInput) {
   std::vector<Request> requests = {Header(
       pb::DATA_TYPE_U8, {1, channels, 512, 512}, {ShuffleChannels{1, 3}})};
   requests[0].mutable_input()->set_layout(pb::LAYOUT_NCX16C);
-  for (size_t at = 0; at < data.size(); at += 1'000'003)
-    requests.push_back(Piece(data.substr(at, 1'000'003)));
+  for (size_t i = 0; i < data.size(); i += 1'000'003)
+    requests.push_back(Piece(data.substr(i, 1'000'003)));
   std::vector<Output> got;
   const grpc::Status status = Call(requests, &got);
   ASSERT_TRUE(status.ok()) << status.error_message();

@@ -47,31 +47,48 @@ int64_t Window(const std::vector<int64_t>& places) {
   return window;
 }
 
-TEST(Window, IsWhatIsBetweenTheFirstMissingElementAndTheLastWritten) {
-  testing::Random random(1);
-  int exact = 0, split = 0;
+// A random chain of one pass on a random tensor.
+struct Case {
+  Program program;
+  int64_t width;                // bytes of an element
+  std::vector<int64_t> places;  // of all elements
+  size_t outputs;
+};
+
+// Calls f(i, case) for many of them.
+template <class F>
+void ForRandomCases(uint64_t seed, const F& f) {
+  testing::Random random(seed);
   for (int i = 0; i < 3000; ++i) {
     const Shape shape = testing::RandomShape(random, 2000);
     const testing::Chain chain = testing::RandomChain(random, shape);
     const int64_t width = random.Of(std::vector<int64_t>{1, 2, 4, 8, 16});
     const Program program = Compile(shape, chain.ops, width * 8);
     if (program.passes.size() > 1) continue;
-    const std::vector<int64_t> places =
-        Places(chain.outputs, static_cast<size_t>(SizeOf(Dense(shape))));
-    const int64_t want = Window(places) * width;
-    const int64_t got = WindowOf(GroupsOf(Stretches(program)));
-    if (chain.outputs.size() == 1) {
+    f(i, Case{program, width,
+              Places(chain.outputs, static_cast<size_t>(SizeOf(Dense(shape)))),
+              chain.outputs.size()});
+  }
+}
+
+TEST(Window, IsWhatIsBetweenTheFirstMissingElementAndTheLastWritten) {
+  int exact = 0, split = 0;
+  ForRandomCases(1, [&](int i, const Case& c) {
+    const std::vector<Stretch> outputs = Stretches(c.program);
+    const int64_t want = Window(c.places) * c.width;
+    const int64_t got = WindowOf(GroupsOf(outputs));
+    if (c.outputs == 1) {
       EXPECT_EQ(got, want) << "case " << i;
       ++exact;
     } else {
       EXPECT_GE(got, want) << "case " << i;
-      EXPECT_LE(got, static_cast<int64_t>(places.size()) * width);
+      EXPECT_LE(got, static_cast<int64_t>(c.places.size()) * c.width);
       ++split;
     }
-    EXPECT_EQ(IsIdentity(Stretches(program)),
-              std::is_sorted(places.begin(), places.end()))
+    EXPECT_EQ(IsIdentity(outputs),
+              std::is_sorted(c.places.begin(), c.places.end()))
         << "case " << i;
-  }
+  });
   EXPECT_GT(exact, 500);
   EXPECT_GT(split, 500);
 }
@@ -95,23 +112,18 @@ TEST(Window, IsOneIterationOfWhatKeepsTheOuterAxis) {
 TEST(Segments, AreFilledByTheInputOneAfterTheOther) {
   testing::Random random(2);
   int several = 0;
-  for (int i = 0; i < 3000; ++i) {
-    const Shape shape = testing::RandomShape(random, 2000);
-    const testing::Chain chain = testing::RandomChain(random, shape);
-    const int64_t width = random.Of(std::vector<int64_t>{1, 2, 4, 8, 16});
-    const Program program = Compile(shape, chain.ops, width * 8);
-    if (program.passes.size() > 1) continue;
-    const std::vector<int64_t> places =
-        Places(chain.outputs, static_cast<size_t>(SizeOf(Dense(shape))));
-    const std::vector<Group> groups = GroupsOf(Stretches(program));
-    int64_t largest = random.In(1, 3000), dst = 0, at = 0, n = 0;
+  ForRandomCases(2, [&](int i, const Case& c) {
+    const std::vector<Group> groups = GroupsOf(Stretches(c.program));
+    const int64_t largest = random.In(1, 3000);
+    int64_t dst = 0, at = 0, n = 0;
     Segments cut(groups);
     for (Segment s = cut.Next(largest); s.dst_end > s.dst_begin;
          s = cut.Next(largest), ++n) {
       EXPECT_EQ(s.dst_begin, dst) << "case " << i;
       dst = s.dst_end;
-      for (; at < s.src_end; at += width) {
-        const int64_t place = places[static_cast<size_t>(at / width)] * width;
+      for (; at < s.src_end; at += c.width) {
+        const int64_t place =
+            c.places[static_cast<size_t>(at / c.width)] * c.width;
         ASSERT_TRUE(s.dst_begin <= place && place < s.dst_end) << "case " << i;
       }
       int64_t step = 0;
@@ -120,10 +132,10 @@ TEST(Segments, AreFilledByTheInputOneAfterTheOther) {
           step = std::max(step, g.dst_step);
       EXPECT_LE(s.dst_end - s.dst_begin, std::max(step, largest));
     }
-    EXPECT_EQ(dst, static_cast<int64_t>(places.size()) * width);
+    EXPECT_EQ(dst, static_cast<int64_t>(c.places.size()) * c.width);
     EXPECT_EQ(at, dst) << "case " << i;
     several += n > 1;
-  }
+  });
   EXPECT_GT(several, 500);
 }
 
