@@ -25,6 +25,10 @@ constexpr int64_t kLongItem = 512;
 // Short repetitions are moved together until they make half of a first cache.
 constexpr int64_t kRepeatBytes = 16 << 10;
 
+// More of them, where nothing is put together first: the last ones of a block
+// take longer, for what their vectors spill over into is not theirs.
+constexpr int64_t kSpillBytes = 256 << 10;
+
 // Rows are no trouble for a cache, so that there may be more of them.
 constexpr int64_t kRowBytes = 64 << 10;
 
@@ -219,7 +223,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.stream = plan.stream && plan.lines && run % kLineBytes == 0;
     if (!plan.stream) plan.lead = 0;
   }
-  Repeat(plan, loops, plan.fetch ? 1 : kRepeatBytes);
+  const bool spills = !plan.stage && !plan.stream;
+  Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }
 

@@ -136,6 +136,13 @@ KERNELS = [
      "StreamVectors(d, lines[b], kItems, columns[b] + a);", ENGINE),
     ("kernels/copy/block/thin-inl.h",
      "    some.dst += step * block.batch.dst_stride;\n", "", ENGINE),
+    ("kernels/copy/block/thin-inl.h",
+     "(kRows - 1) * row_step + pieces * kPieceBytes,",
+     "(kRows - 1) * row_step,", ENGINE),
+    ("kernels/copy/block/thin-inl.h",
+     "(num_b - 1) * run + kBytes, batch.dst_stride)",
+     "(num_b - 1) * run + kItem, batch.dst_stride)", ENGINE),
+    ("kernels/copy/block/thin-inl.h", "if (i >= left) break;", "", ENGINE),
 ]
 
 SERVER = [

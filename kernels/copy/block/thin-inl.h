@@ -105,6 +105,77 @@ void TransposeTogether(const Block& block) {
   }
 }
 
+// How many windows of `size`, `step` apart, end within `bytes`.
+constexpr int64_t WindowsWithin(int64_t bytes, int64_t size, int64_t step) {
+  return bytes < size ? 0 : (bytes - size) / step + 1;
+}
+
+// As TransposeSpilling(), with columns of at most kRows items. Those of a
+// second piece are inserted only where there may be any: that is most of the
+// work.
+template <int64_t kItem, int64_t kRows>
+int64_t TransposeSpillingBy(const Block& block) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kBytes = kRows > kItems ? 2 * kPieceBytes : kPieceBytes;
+  const VectorOf<kBytes, kItem> d;
+  const VectorOf<kPieceBytes, kItem> piece;
+  const Loop batch = block.batch;
+  const int64_t num_b = block.num_b, row_step = block.row_step;
+  const int64_t run = block.num_a * kItem;
+  const int64_t pieces = (num_b + kItems - 1) / kItems;
+  const int64_t done =
+      std::min({batch.extent,
+                WindowsWithin(block.src_end - block.src,
+                              (kRows - 1) * row_step + pieces * kPieceBytes,
+                              batch.src_stride),
+                WindowsWithin(batch.extent * batch.dst_stride,
+                              (num_b - 1) * run + kBytes, batch.dst_stride)});
+  const int64_t skip = batch.src_stride - pieces * kPieceBytes;
+  const uint8_t* src = block.src;
+  uint8_t* dst = block.dst;
+  for (int64_t t = 0; t < done; ++t, src += skip) {
+    for (int64_t left = num_b; left > 0; left -= kItems, src += kPieceBytes) {
+      auto row = [=](int64_t i) HWY_ATTR { return src + i * row_step; };
+      hn::Vec<decltype(d)> x[kItems];
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i) {
+        if constexpr (kRows == kItems) {
+          x[i] = LoadAt(piece, row(i));
+        } else {
+          x[i] = kItems + i < kRows
+                     ? LoadPieces<kBytes, kItem>(row, i, kItems)
+                     : hn::ZeroExtendVector(d, LoadAt(piece, row(i)));
+        }
+      }
+      TransposeBlocks(d, x);
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kItems; ++i) {
+        if (i >= left) break;
+        StoreAt(x[i], d, dst);
+        dst += run;
+      }
+    }
+  }
+  return done;
+}
+
+// Transposes repetitions that are packed in the destination, and follow one
+// another there, with short columns: vectors are stored whole, and what they
+// spill over into is written later. Returns how many are done: where the source
+// or the destination ends, there may be no room for vectors.
+// REQUIRES: row_step > 0, batch.src_stride > 0,
+//           num_a * kItem <= min(kVectorBytes, 32).
+template <int64_t kItem, int64_t kRows = kPieceBytes / kItem>
+int64_t TransposeSpilling(const Block& block) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kMost = std::min<int64_t>(kVectorBytes / kItem, 2 * kItems);
+  // Once, twice, ... as many rows of a second piece.
+  constexpr int64_t kMore = kRows == kItems ? kItems + 1 : 2 * kRows - kItems;
+  if constexpr (kRows < kMost)
+    if (block.num_a > kRows) return TransposeSpilling<kItem, kMore>(block);
+  return TransposeSpillingBy<kItem, kRows>(block);
+}
+
 // Stores the kBlock-th 128 bits of each vector.
 template <int kBlock, class D, class V, size_t kItems>
 HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
