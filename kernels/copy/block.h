@@ -54,6 +54,10 @@ inline bool AreLines(const Block& block) {
   return bits % kLineBytes == 0;
 }
 
+// Columns at most this long, and packed in the destination, are written as
+// whole vectors that spill over into the next.
+inline constexpr int64_t kSpillRun = 32;
+
 // Whether `num_a` x `num_b` items that are packed in the destination go through
 // a few vectors as a whole.
 constexpr bool FitsVectors(int64_t num_a, int64_t num_b, int64_t item) {

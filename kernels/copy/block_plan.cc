@@ -25,8 +25,8 @@ constexpr int64_t kLongItem = 512;
 // Short repetitions are moved together until they make half of a first cache.
 constexpr int64_t kRepeatBytes = 16 << 10;
 
-// More of them, where nothing is put together first: the last ones of a block
-// take longer, for what their vectors spill over into is not theirs.
+// More of them where columns spill over: the last ones of a block take longer,
+// for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
 
 // Rows are no trouble for a cache, so that there may be more of them.
@@ -206,12 +206,18 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
-  if (stream && is_short) b_bytes = 512;  // a few KiB of the destination, again
+  const bool packed = plan.columns.empty() && plan.b.loops[0].dst_stride == run;
+  const bool spills = packed && run <= kSpillRun && !plan.fetch;
+  // What spills is written in one go; else a few KiB of the destination again.
+  if (spills) {
+    b_bytes = 4096;
+  } else if (stream && is_short) {
+    b_bytes = 512;
+  }
   // What fits a few vectors is best left alone.
-  const bool packed = plan.b.loops[0].dst_stride == run &&
-                      plan.b.extent * item >= kPiece &&
-                      FitsVectors(plan.a.extent, plan.b.extent, item);
-  if (plan.columns.empty() && !packed)
+  const bool alone = packed && plan.b.extent * item >= kPiece &&
+                     FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !alone && !spills)
     Grow(plan.b, &Loop::src_stride, item, b_bytes, loops);
   Cut(plan.a, item, a_bytes);
   Cut(plan.b, item, b_bytes);
@@ -223,7 +229,6 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.stream = plan.stream && plan.lines && run % kLineBytes == 0;
     if (!plan.stream) plan.lead = 0;
   }
-  const bool spills = !plan.stage && !plan.stream;
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }

@@ -24,7 +24,7 @@ namespace HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 
 template <int64_t kItem>
-void Transpose(Block block, Prefetcher& prefetcher) {
+void Transpose(const Block& block, Prefetcher& prefetcher) {
   MoveRows(block, prefetcher);
 }
 
@@ -187,9 +187,9 @@ inline constexpr int64_t kRepetitionBytes = 512;
 inline constexpr int64_t kFewRepetitions = 4;
 
 template <int64_t kItem>
-void Transpose(Block block, Prefetcher& prefetcher) {
+void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kShortBytes = std::min<int64_t>(kVectorBytes, 32);
+  constexpr int64_t kShortBytes = std::min(kVectorBytes, 2 * kPieceBytes);
   // Wider stores would each cross a line; that pays only where it is shuffles,
   // not stores, that take the time.
   constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
@@ -198,17 +198,10 @@ void Transpose(Block block, Prefetcher& prefetcher) {
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   const bool quiet = !block.stream && !prefetcher.has_block();
-  if constexpr (kItem < kPieceBytes) {
-    if (quiet && block.packed && block.num_a * kItem <= kShortBytes &&
-        block.row_step > 0 && block.batch.src_stride > 0 &&
-        block.batch.dst_stride == block.num_a * block.num_b * kItem) {
-      const int64_t done = TransposeSpilling<kItem>(block);
-      if (done == block.batch.extent) return;
-      block.src += done * block.batch.src_stride;
-      block.dst += done * block.batch.dst_stride;
-      block.batch.extent -= done;
-    }
-  }
+  if constexpr (kItem < kPieceBytes)
+    if (quiet && block.packed &&
+        block.num_a * kItem <= std::min(kVectorBytes, kSpillRun))
+      return TransposeSpilling<kItem>(block);
   if (!strips && !shorts) return MoveRows(block, prefetcher);
   const bool together = quiet && block.num_a >= kItems &&
                         block.num_b >= kItems &&
