@@ -19,6 +19,9 @@ constexpr int64_t kPage = 4096;
 // So many runs are written past the caches side by side.
 constexpr int64_t kStreamColumns = 32;
 
+// So many rows ahead the source is prefetched where few columns are swept.
+constexpr int64_t kSweepLead = 16;
+
 // Runs this long are as well read in any order.
 constexpr int64_t kLongItem = 512;
 
@@ -180,9 +183,20 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
         dst_stride % kLineBytes == 0 && (machine.LooksUp() || !dst_conflicts);
     // Larger blocks would evict what is prefetched before its turn; those of
     // short rows without gaps are small.
-    const bool is_small = plan.b.extent <= kStreamColumns / 2 &&
-                          src_stride == plan.b.extent * item;
+    const bool no_gaps = src_stride == plan.b.extent * item;
+    const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
     a_bytes = is_small ? 2048 : src_conflicts && item < 8 ? 512 : 1024;
+    if (no_gaps && plan.b.extent <= 2 * kStreamColumns && !plan.lines &&
+        !machine.LooksUp()) {
+      // Measured without lookups only: columns that are not lines are best
+      // streamed in longer runs, a few of them swept side by side through the
+      // caches.
+      a_bytes = 4096;
+      if (is_small && dst_stride % kLineBytes != 0) {
+        plan.stage = plan.stream = false;
+        plan.lead = kSweepLead;
+      }
+    }
     if (item >= 8) {
       b_bytes = 512;
     } else if (src_conflicts || !plan.lines) {

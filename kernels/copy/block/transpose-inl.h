@@ -8,6 +8,7 @@
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/block/spill-inl.h"
 #include "kernels/copy/block/thin-inl.h"
 
 #if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -212,14 +213,14 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
     if (together) return TransposeTogether<kItem>(block);
   const bool few = strips && block.row_step != 0 && block.num_b >= kItems &&
                    block.num_b * kItem <= kFewBytes &&
-                   block.num_a * kItem >= kVectorBytes && quiet;
+                   block.num_a * kItem >= kVectorBytes && !block.stream;
   const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
                      block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;
     if (few) {
-      TransposeFewColumns<kVectorBytes, kItem>(block, src, dst);
+      TransposeFewColumns<kVectorBytes, kItem>(block, src, dst, prefetcher);
     } else if (strips) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
