@@ -23,6 +23,22 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
+// Transposes a vector of rows, `row_step` apart, times a piece of columns.
+template <int64_t kBytes, int64_t kItem, class Column>
+HWY_INLINE void TransposeTile(const uint8_t* src, int64_t row_step,
+                              Column column) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  hn::Vec<decltype(d)> x[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(
+        [=](int64_t row) HWY_ATTR { return src + row * row_step; }, i, kItems);
+  TransposeBlocks(d, x);
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, column(i));
+}
+
 // Columns this far apart compete for places in the first cache.
 inline constexpr int64_t kCompeting = 2048;
 
@@ -36,20 +52,8 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
                                     uint8_t* dst, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kRows = kBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t last_a = block.num_a - kRows, last_b = block.num_b - kItems;
-  auto tile = [=](const uint8_t* from, auto column) HWY_ATTR {
-    hn::Vec<decltype(d)> x[kItems];
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(
-          [=](int64_t row) HWY_ATTR { return from + row * row_step; }, i,
-          kItems);
-    TransposeBlocks(d, x);
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, column(i));
-  };
   const bool prefetch = prefetcher.has_block();
   if (!kHasLookup && column_step % kCompeting != 0 &&
       (prefetch || block.num_b > 2 * kItems)) {
@@ -57,8 +61,9 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
     for (int64_t a = 0;; a = std::min(a + kRows, last_a)) {
       for (int64_t b = 0;; b = std::min(b + kItems, last_b)) {
         uint8_t* const to = dst + b * column_step + a * kItem;
-        tile(src + b * kItem + a * row_step,
-             [=](int64_t i) HWY_ATTR { return to + i * column_step; });
+        TransposeTile<kBytes, kItem>(
+            src + b * kItem + a * row_step, row_step,
+            [=](int64_t i) HWY_ATTR { return to + i * column_step; });
         if (b == last_b) break;
       }
       if (prefetch) prefetcher.Prefetch(lines);
@@ -70,9 +75,9 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
     for (int64_t i = 0; i < kItems; ++i)
       columns[i] = dst + block.columns[b + i];
     for (int64_t a = 0;; a = std::min(a + kRows, last_a)) {
-      tile(src + b * kItem + a * row_step, [=, &columns](int64_t i) HWY_ATTR {
-        return columns[i] + a * kItem;
-      });
+      TransposeTile<kBytes, kItem>(
+          src + b * kItem + a * row_step, row_step,
+          [=, &columns](int64_t i) HWY_ATTR { return columns[i] + a * kItem; });
       if (a == last_a) break;
     }
     if (b == last_b) return;
