@@ -85,10 +85,11 @@ int64_t TransposeVectorsOf(const Block& block) {
   return whole * num_b + some;
 }
 
+// The same, of the fewest rows that there is code for.
 template <int64_t kItem, int64_t kRows = kPieceBytes / kItem>
 int64_t TransposeVectors(const Block& block) {
   constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kMost = std::min<int64_t>(kVectorBytes / kItem, 2 * kItems);
+  constexpr int64_t kMost = std::min(kVectorBytes, kSpillRun) / kItem;
   // Once, twice, ... as many rows of a second piece.
   constexpr int64_t kMore = kRows == kItems ? kItems + 1 : 2 * kRows - kItems;
   if constexpr (kRows < kMost)

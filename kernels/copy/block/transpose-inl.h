@@ -190,7 +190,7 @@ inline constexpr int64_t kFewRepetitions = 4;
 template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kShortBytes = std::min(kVectorBytes, 2 * kPieceBytes);
+  constexpr int64_t kShortBytes = std::min(kVectorBytes, kSpillRun);
   // Wider stores would each cross a line; that pays only where it is shuffles,
   // not stores, that take the time.
   constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
@@ -200,8 +200,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
   const bool quiet = !block.stream && !prefetcher.has_block();
   if constexpr (kItem < kPieceBytes)
-    if (quiet && block.packed &&
-        block.num_a * kItem <= std::min(kVectorBytes, kSpillRun))
+    if (quiet && block.packed && block.num_a * kItem <= kShortBytes)
       return TransposeSpilling<kItem>(block);
   if (!strips && !shorts) return MoveRows(block, prefetcher);
   const bool together = quiet && block.num_a >= kItems &&
