@@ -25,76 +25,154 @@ constexpr int64_t WindowsWithin(int64_t bytes, int64_t size, int64_t step) {
   return bytes < size ? 0 : (bytes - size) / step + 1;
 }
 
-// Transposes columns of at most kRows items, in repetitions that follow one
-// another or in one, as far as there is room for vectors; returns the number of
-// columns, of all repetitions. Rows of a second piece are inserted only where
-// there may be any: that is most of the work.
-template <int64_t kItem, int64_t kRows>
-int64_t TransposeVectorsOf(const Block& block) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kBytes = kRows > kItems ? 2 * kPieceBytes : kPieceBytes;
-  const VectorOf<kBytes, kItem> d;
-  const VectorOf<kPieceBytes, kItem> piece;
-  const Loop batch = block.batch;
-  const int64_t num_b = block.num_b, run = block.num_a * kItem;
-  const uint8_t* rows[kRows];
-  int64_t left_src = block.src_end - block.src;
-  for (int64_t i = 0; i < kRows; ++i) {
-    rows[i] = block.src + block.rows[std::min(i, block.num_a - 1)];
-    left_src = std::min(left_src, block.src_end - rows[i]);
+// A step: kPieces pieces of at most kRows rows become columns. Where rows are
+// so few that a block of a vector holds several columns, these are moved
+// together.
+template <int64_t kItem, int64_t kRows, int64_t kPieces>
+class SpillingStep {
+ public:
+  static constexpr int64_t kItems = kPieceBytes / kItem;
+  static constexpr int64_t kRead = kPieces * kPieceBytes;  // of each row
+  static constexpr int64_t kColumns = kPieces * kItems;
+  // What a store writes.
+  static constexpr int64_t kBytes =
+      kRows > kItems ? 2 * kPieceBytes : kPieceBytes;
+
+  explicit HWY_INLINE SpillingStep(const Block& block)
+      : run_(block.num_a * kItem) {
+    for (int64_t i = 0; i < kRows; ++i)
+      rows_[i] = block.src + block.rows[std::min(i, block.num_a - 1)];
+    alignas(kPieceBytes) uint8_t places[kPieceBytes] = {};
+    if (kTogether > 1)
+      for (int64_t i = 0; i < kTogether * run_; ++i)
+        places[i] = static_cast<uint8_t>(i / run_ * kRows * kItem + i % run_);
+    places_ = hn::LoadDup128(Bytes(), places);
   }
-  // Whole repetitions, and then whole pieces of one.
-  const int64_t pieces = (num_b + kItems - 1) / kItems;
-  const int64_t span = num_b * run;
-  const int64_t whole =
-      std::min({batch.extent,
-                WindowsWithin(left_src, pieces * kPieceBytes,
-                              std::max<int64_t>(1, batch.src_stride)),
-                WindowsWithin(batch.extent * span, span - run + kBytes, span)});
-  const int64_t some =
-      kItems *
-      std::min(num_b / kItems,
-               WindowsWithin((batch.extent - whole) * span,
-                             (kItems - 1) * run + kBytes, kItems * run));
-  uint8_t* dst = block.dst;
-  for (int64_t t = 0; t <= whole; ++t) {
-    int64_t at = t * batch.src_stride;
-    for (int64_t left = t < whole ? num_b : some; left > 0; left -= kItems) {
-      auto row = [=, &rows](int64_t i) HWY_ATTR { return rows[i] + at; };
-      hn::Vec<decltype(d)> x[kItems];
-      HWY_UNROLL(16)
-      for (int64_t i = 0; i < kItems; ++i) {
-        if constexpr (kRows == kItems) {
-          x[i] = LoadAt(piece, row(i));
-        } else {
-          x[i] = kItems + i < kRows
-                     ? LoadPieces<kBytes, kItem>(row, i, kItems)
-                     : hn::ZeroExtendVector(d, LoadAt(piece, row(i)));
-        }
+
+  // How many bytes there are from each row on, up to `end`.
+  int64_t BytesUntil(const uint8_t* end) const {
+    return end - *std::max_element(rows_, rows_ + kRows);
+  }
+
+  // Stores the first `left` of the columns that begin `at` bytes into the rows.
+  HWY_INLINE void Move(int64_t at, int64_t left, uint8_t* dst) const {
+    const D d;
+    auto row = [at, this](int64_t i) HWY_ATTR { return rows_[i] + at; };
+    hn::Vec<D> x[kVectors];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kVectors; ++i) {
+      if constexpr (kRows <= kItems) {
+        x[i] = LoadAt(d, row(i));
+      } else {
+        // Rows of a second piece are inserted only where there may be any:
+        // that is most of the work.
+        x[i] = kItems + i < kRows
+                   ? LoadPieces<kBytes, kItem>(row, i, kItems)
+                   : hn::ZeroExtendVector(d, LoadAt(Piece(), row(i)));
       }
-      TransposeBlocks(d, x);
+    }
+    TransposeBlocks(d, x);
+    if constexpr (kTogether > 1) {
       HWY_UNROLL(16)
-      for (int64_t i = 0; i < kItems; ++i) {
-        if (i >= left) break;
+      for (int64_t i = 0; i < kVectors; ++i)
+        x[i] = hn::BitCast(
+            d, hn::TableLookupBytes(hn::BitCast(Bytes(), x[i]), places_));
+    }
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kVectors; ++i) {
+      if (i * kTogether >= left) return;
+      if constexpr (kPieces == 1) {
         StoreAt(x[i], d, dst);
-        dst += run;
+      } else {
+        StoreAt(hn::LowerHalf(Piece(), x[i]), Piece(), dst);
       }
-      at += kPieceBytes;
+      dst += kTogether * run_;
+    }
+    if constexpr (kPieces > 1) {
+      HWY_UNROLL(16)
+      for (int64_t i = 0; i < kVectors; ++i) {
+        if (kItems + i * kTogether >= left) return;
+        StoreAt(hn::UpperHalf(Piece(), x[i]), Piece(), dst);
+        dst += kTogether * run_;
+      }
     }
   }
-  return whole * num_b + some;
+
+ private:
+  static_assert(kPieces <= 2 && (kPieces == 1 || kRows <= kItems));
+  static constexpr int64_t kVectors = std::min(kRows, kItems);
+  static constexpr int64_t kTogether = kItems / kVectors;
+  static constexpr int64_t kVector = std::max(kBytes, kRead);
+
+  using D = VectorOf<kVector, kItem>;
+  using Piece = VectorOf<kPieceBytes, kItem>;
+  using Bytes = VectorOf<kVector, 1>;
+
+  const int64_t run_;
+  const uint8_t* rows_[kRows];
+  hn::Vec<Bytes> places_;
+};
+
+// Transposes columns of at most kRows items, in repetitions that follow one
+// another or in one, as far as there is room for vectors; returns the number of
+// columns, of all repetitions.
+template <int64_t kItem, int64_t kRows, int64_t kPieces>
+int64_t TransposeVectorsOf(const Block& block) {
+  using Step = SpillingStep<kItem, kRows, kPieces>;
+  constexpr int64_t kColumns = Step::kColumns;
+  const Step step(block);
+  const Loop batch = block.batch;
+  const int64_t num_b = block.num_b, run = block.num_a * kItem;
+  // Whole repetitions, and then whole steps of one.
+  const int64_t steps = (num_b + kColumns - 1) / kColumns;
+  const int64_t span = num_b * run;
+  const int64_t whole = std::min(
+      {batch.extent,
+       WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
+                     std::max<int64_t>(1, batch.src_stride)),
+       WindowsWithin(batch.extent * span, span - run + Step::kBytes, span)});
+  const int64_t some =
+      kColumns * std::min(num_b / kColumns,
+                          WindowsWithin((batch.extent - whole) * span,
+                                        (kColumns - 1) * run + Step::kBytes,
+                                        kColumns * run));
+  for (int64_t t = 0; t <= whole; ++t) {
+    int64_t at = t * batch.src_stride;
+    uint8_t* dst = block.dst + t * span;
+    for (int64_t left = t < whole ? num_b : some; left > 0; left -= kColumns) {
+      step.Move(at, left, dst);
+      at += Step::kRead;
+      dst += kColumns * run;
+    }
+  }
+  const int64_t done = whole * num_b + some;
+  const int64_t left = batch.extent * num_b - done;
+  if (left == 0 || left > kColumns || num_b < kColumns) return done;
+  // The last columns, and some before them once more, have room in scratch.
+  uint8_t scratch[kColumns * Step::kBytes];
+  step.Move((batch.extent - 1) * batch.src_stride + (num_b - kColumns) * kItem,
+            kColumns, scratch);
+  CopyRun(block.dst + done * run, scratch + (kColumns - left) * run,
+          left * run);
+  return done + left;
 }
 
 // The same, of the fewest rows that there is code for.
-template <int64_t kItem, int64_t kRows = kPieceBytes / kItem>
+template <int64_t kItem,
+          int64_t kRows = std::min<int64_t>(4, kPieceBytes / kItem)>
 int64_t TransposeVectors(const Block& block) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kMost = std::min(kVectorBytes, kSpillRun) / kItem;
-  // Once, twice, ... as many rows of a second piece.
-  constexpr int64_t kMore = kRows == kItems ? kItems + 1 : 2 * kRows - kItems;
+  // Up to a piece by powers of two; then once, twice, ... as many rows of a
+  // second one.
+  constexpr int64_t kMore = kRows < kItems    ? 2 * kRows
+                            : kRows == kItems ? kItems + 1
+                                              : 2 * kRows - kItems;
   if constexpr (kRows < kMost)
     if (block.num_a > kRows) return TransposeVectors<kItem, kMore>(block);
-  return TransposeVectorsOf<kItem, kRows>(block);
+  if constexpr (kVectorBytes > kPieceBytes && kRows <= kItems)
+    if (block.num_b > kItems) return TransposeVectorsOf<kItem, kRows, 2>(block);
+  return TransposeVectorsOf<kItem, kRows, 1>(block);
 }
 
 // Columns are short and packed: vectors are stored whole, and what they spill
