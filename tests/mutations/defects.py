@@ -159,6 +159,11 @@ KERNELS = [
     ("kernels/copy/block/thin-inl.h",
      "uint8_t* const to = dst + b * column_step + a * kItem;",
      "uint8_t* const to = dst + b * column_step;", ENGINE),
+    ("kernels/copy/block/thin-inl.h",
+     "WindowsWithin(block.src_end - src, kPieceBytes, row_step)",
+     "WindowsWithin(block.src_end - src, kItem, row_step)", ENGINE),
+    ("kernels/copy/block/thin-inl.h", "if (num_b <= kHalf) {",
+     "if (num_b <= kItems) {", ENGINE),
 ]
 
 SERVER = [

@@ -23,6 +23,11 @@ namespace HWY_NAMESPACE {
 // each of their 128-bit blocks, so that nothing ever crosses those.
 inline constexpr int64_t kPieceBytes = 16;
 
+// How many windows of `size`, `step` apart, end within `bytes`.
+constexpr int64_t WindowsWithin(int64_t bytes, int64_t size, int64_t step) {
+  return bytes < size ? 0 : (bytes - size) / step + 1;
+}
+
 // Vectors of kBytes. 16-byte items need no lanes of their own: they only move.
 template <int64_t kBytes, int64_t kItem>
 using VectorOf = hn::FixedTag<

@@ -20,11 +20,6 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// How many windows of `size`, `step` apart, end within `bytes`.
-constexpr int64_t WindowsWithin(int64_t bytes, int64_t size, int64_t step) {
-  return bytes < size ? 0 : (bytes - size) / step + 1;
-}
-
 // A step: kPieces pieces of at most kRows rows become columns. Where rows are
 // so few that a block of a vector holds several columns, these are moved
 // together.

@@ -84,6 +84,57 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
   }
 }
 
+// Side B is narrower than a piece: the loads take in what follows each row, and
+// so stop short of the end of the source. Returns how many items of side A are
+// done.
+// REQUIRES: row_step > 0, num_b <= kPieceItems.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE int64_t TransposeNarrowColumns(const Block& block,
+                                          const uint8_t* src, uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kHalf = kItems / 2;
+  constexpr int64_t kRows = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  using V = hn::Vec<decltype(d)>;
+  const int64_t num_b = block.num_b, row_step = block.row_step;
+  uint8_t* columns[kItems];
+  for (int64_t b = 0; b < num_b; ++b) columns[b] = dst + block.columns[b];
+  const int64_t rows = std::min(
+      block.num_a, WindowsWithin(block.src_end - src, kPieceBytes, row_step));
+  if (rows < kRows) return 0;
+  const int64_t last = rows - kRows;
+  for (int64_t a = 0;; a = std::min(a + kRows, last)) {
+    const uint8_t* const from = src + a * row_step;
+    auto row = [=](int64_t i) HWY_ATTR { return from + i * row_step; };
+    if constexpr (kItem == 1) {
+      // The first round leaves out the half that is not there.
+      if (num_b <= kHalf) {
+        V x[kHalf];
+        HWY_UNROLL(8)
+        for (int64_t i = 0; i < kHalf; ++i)
+          x[i] = hn::InterleaveLower(
+              d, LoadPieces<kBytes, kItem>(row, i, kItems),
+              LoadPieces<kBytes, kItem>(row, i + kHalf, kItems));
+        TransposeBlocks(d, x);
+        HWY_UNROLL(8)
+        for (int64_t i = 0; i < kHalf; ++i)
+          if (i < num_b) StoreAt(x[i], d, columns[i] + a * kItem);
+        if (a == last) return rows;
+        continue;
+      }
+    }
+    V x[kItems];
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
+    TransposeBlocks(d, x);
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      if (i < num_b) StoreAt(x[i], d, columns[i] + a * kItem);
+    if (a == last) return rows;
+  }
+}
+
 // Transposes the piece of items a to a + kPieceItems, b to b + kPieceItems of
 // each repetition.
 template <int64_t kItem>

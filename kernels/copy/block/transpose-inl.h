@@ -145,6 +145,9 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
                                 Prefetcher& prefetcher) {
   constexpr int64_t kRows = kBytes / kItem;
   const bool narrow = block.num_b < kPieceBytes / kItem;
+  // To look up the rows of each strip takes longer than to transpose it.
+  if (narrow && a == 0 && block.row_step > 0)
+    a = TransposeNarrowColumns<kBytes, kItem>(block, src, dst);
   auto strip = [&](int64_t at) HWY_ATTR {
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
