@@ -13,6 +13,7 @@
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/block/walk.h"
 #include "kernels/copy/gather/gather-inl.h"
@@ -22,32 +23,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace axis {
 namespace HWY_NAMESPACE {
-
-// Permutes the bytes of the runs of `item`, which follow one another if there
-// is no lookup.
-void Shuffle(const Block& block, const uint8_t* shuffle) {
-  if (kHasLookup) return ShuffleByLookup(block, shuffle);
-  const uint8_t* src = block.src;
-  uint8_t* dst = block.dst;
-  const int64_t item = block.item;
-  int64_t left = block.batch.extent * item;
-#if HWY_TARGET != HWY_SCALAR
-  const hn::FixedTag<uint8_t, 16> d;
-  const auto places = hn::LoadU(d, shuffle);
-  // A vector spills over into the next run, which is written later.
-  auto shuffle_run = [&] HWY_ATTR {
-    hn::StoreU(hn::TableLookupBytes(hn::LoadU(d, src), places), d, dst);
-    left -= item, src += item, dst += item;
-  };
-  while (left >= 3 * item + 16) {
-    HWY_UNROLL(4)
-    for (int i = 0; i < 4; ++i) shuffle_run();
-  }
-  while (left >= 16) shuffle_run();
-#endif
-  for (; left > 0; left -= item, src += item, dst += item)
-    for (int64_t i = 0; i < item; ++i) dst[i] = src[shuffle[i]];
-}
 
 template <int64_t kItem>
 void MoveItems(const BlockPlan& plan, const Block& block,
@@ -150,7 +125,7 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
   block.row_step = pitch;
 }
 
-int64_t ShuffleBytes() { return kHasLookup ? kMaxShuffle : 16; }
+int64_t ShuffleBytes() { return kShuffleRun; }
 
 void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {

@@ -13,11 +13,11 @@ struct Machine {
   int64_t l1_way = 4 << 10;  // lines this far apart compete for the same place
   int64_t l2 = 1 << 20;
   int64_t l3 = 32 << 20;
-  int64_t shuffle = 16;  // the longest run whose bytes it permutes at once
+  int64_t shuffle = 64;  // the longest run whose bytes are looked up
   int64_t workers = 1;   // at work on the same copy
 
   // Whether it permutes bytes of several vectors in one instruction or two.
-  bool LooksUp() const { return shuffle > 16; }
+  bool LooksUp() const { return shuffle > 64; }
 
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and

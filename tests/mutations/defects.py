@@ -162,6 +162,11 @@ KERNELS = [
     ("kernels/copy/block/thin-inl.h",
      "WindowsWithin(block.src_end - src, kPieceBytes, row_step)",
      "WindowsWithin(block.src_end - src, kItem, row_step)", ENGINE),
+    ("kernels/copy/block/shuffle-inl.h",
+     "(kRuns - 1) * run + kPieces * kPieceBytes;", "kRuns * run;", ENGINE),
+    ("kernels/copy/block/shuffle-inl.h",
+     "places[i / kPieceBytes][shuffle[i] / kPieceBytes]",
+     "places[i / kPieceBytes][i / kPieceBytes]", ENGINE),
     ("kernels/copy/block/thin-inl.h", "if (num_b <= kHalf) {",
      "if (num_b <= kItems) {", ENGINE),
 ]

@@ -35,7 +35,7 @@ std::optional<FoundShuffle> FindShuffle(const ByteCopy& copy, int64_t most) {
     // One that is no longer than a few vectors does not pay for its table.
     if (copy.loops.size() - first >= 2 && IsShuffle(copy, first, bytes) &&
         (AreDense(runs, bytes) || most == kMaxShuffle) &&
-        bytes * runs.extent >= 2 * most)
+        bytes * runs.extent >= (most == kMaxShuffle ? 2 : 8) * most)
       found = {bytes, first};
   }
   return found;

@@ -84,6 +84,35 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
   }
 }
 
+// Loads rows that are `step` apart in their order, a piece of each: into each
+// block of a vector one of every kPieceItems-th.
+template <int64_t kBytes, int64_t kItem>
+class RowLoader {
+ public:
+  HWY_INLINE RowLoader(const uint8_t* src, int64_t step) : step_(step) {
+    for (int64_t i = 0; i < kBlocks; ++i)
+      at_[i] = src + i * (kPieceBytes / kItem) * step;
+  }
+
+  HWY_INLINE auto Next() {
+    const auto x = LoadPieces<kBytes, kItem>(
+        [this](int64_t i) HWY_ATTR { return at_[i]; }, 0, 1);
+    for (const uint8_t*& at : at_) {
+      at += step_;
+      // Hidden from the compiler: it would work out the addresses of all rows
+      // beforehand, and has no registers for so many.
+      asm volatile("" : "+r"(at));
+    }
+    return x;
+  }
+
+ private:
+  static constexpr int64_t kBlocks = kBytes / kPieceBytes;
+
+  const int64_t step_;
+  const uint8_t* at_[kBlocks];
+};
+
 // Side B is narrower than a piece: the loads take in what follows each row, and
 // so stop short of the end of the source. Returns how many items of side A are
 // done.
@@ -99,39 +128,37 @@ HWY_INLINE int64_t TransposeNarrowColumns(const Block& block,
   const int64_t num_b = block.num_b, row_step = block.row_step;
   uint8_t* columns[kItems];
   for (int64_t b = 0; b < num_b; ++b) columns[b] = dst + block.columns[b];
-  const int64_t rows = std::min(
+  const int64_t num_rows = std::min(
       block.num_a, WindowsWithin(block.src_end - src, kPieceBytes, row_step));
-  if (rows < kRows) return 0;
-  const int64_t last = rows - kRows;
+  if (num_rows < kRows) return 0;
+  const int64_t last = num_rows - kRows;
   for (int64_t a = 0;; a = std::min(a + kRows, last)) {
-    const uint8_t* const from = src + a * row_step;
-    auto row = [=](int64_t i) HWY_ATTR { return from + i * row_step; };
+    RowLoader<kBytes, kItem> rows(src + a * row_step, row_step);
     if constexpr (kItem == 1) {
       // The first round leaves out the half that is not there.
       if (num_b <= kHalf) {
         V x[kHalf];
         HWY_UNROLL(8)
+        for (int64_t i = 0; i < kHalf; ++i) x[i] = rows.Next();
+        HWY_UNROLL(8)
         for (int64_t i = 0; i < kHalf; ++i)
-          x[i] = hn::InterleaveLower(
-              d, LoadPieces<kBytes, kItem>(row, i, kItems),
-              LoadPieces<kBytes, kItem>(row, i + kHalf, kItems));
+          x[i] = hn::InterleaveLower(d, x[i], rows.Next());
         TransposeBlocks(d, x);
         HWY_UNROLL(8)
         for (int64_t i = 0; i < kHalf; ++i)
           if (i < num_b) StoreAt(x[i], d, columns[i] + a * kItem);
-        if (a == last) return rows;
+        if (a == last) return num_rows;
         continue;
       }
     }
     V x[kItems];
     HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
+    for (int64_t i = 0; i < kItems; ++i) x[i] = rows.Next();
     TransposeBlocks(d, x);
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i)
       if (i < num_b) StoreAt(x[i], d, columns[i] + a * kItem);
-    if (a == last) return rows;
+    if (a == last) return num_rows;
   }
 }
 
