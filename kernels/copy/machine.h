@@ -16,7 +16,8 @@ struct Machine {
   int64_t shuffle = 64;  // the longest run whose bytes are looked up
   int64_t workers = 1;   // at work on the same copy
 
-  // Whether it permutes bytes of several vectors in one instruction or two.
+  // Whether it permutes bytes of several vectors in one instruction or two, and
+  // so takes runs that are longer than 64 bytes.
   bool LooksUp() const { return shuffle > 64; }
 
   // Whether results of so many bytes are better written past the caches: their
