@@ -139,7 +139,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
-    plan.stream = machine.StreamsLongRuns(total_bytes);
+    plan.stream = machine.StreamsDeinterleaved(total_bytes);
     if (plan.stream) Cut(plan.a, item, kPage);
   } else {
     return false;
@@ -173,19 +173,26 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.columns.empty() ? plan.b.loops[0].dst_stride : plan.columns[1];
   const bool src_conflicts = src_stride % conflict == 0;
   const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
-  int64_t a_bytes = 512, b_bytes = dst_conflicts ? 64 : 512;
+  // In cache, columns that compete are kept few where a store writes a whole
+  // line. Where it takes two, long rows are worth more, and scratch nothing.
+  int64_t a_bytes = 512;
+  int64_t b_bytes = dst_conflicts && machine.LooksUp() ? kLineBytes : 512;
   if (stream) {
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
     // Columns that compete are better streamed in long runs, but where wide
     // vectors write lines at once (measured with lookups and without only).
-    plan.lines =
-        dst_stride % kLineBytes == 0 && (machine.LooksUp() || !dst_conflicts);
+    const bool aligned = dst_stride % kLineBytes == 0;
+    const bool competes = dst_stride % (conflict / (item <= 2 ? 8 : 2)) == 0;
+    const bool two_stores = aligned && !machine.LooksUp();
+    plan.lines = aligned && (machine.LooksUp() || !competes);
     // Larger blocks would evict what is prefetched before its turn; those of
     // short rows without gaps are small.
     const bool no_gaps = src_stride == plan.b.extent * item;
     const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
-    a_bytes = is_small ? 2048 : src_conflicts && item < 8 ? 512 : 1024;
+    a_bytes = is_small                                    ? 2048
+              : item < 8 && (src_conflicts || two_stores) ? 512
+                                                          : 1024;
     if (no_gaps && plan.b.extent <= 2 * kStreamColumns && !plan.lines &&
         !machine.LooksUp()) {
       // Measured without lookups only: columns that are not lines are best
@@ -199,20 +206,15 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     }
     if (item >= 8) {
       b_bytes = 512;
-    } else if (src_conflicts || !plan.lines) {
+    } else if (src_conflicts || two_stores || !plan.lines) {
       b_bytes = 256;
     } else {
       b_bytes = std::max(kLineBytes, kStreamColumns * item);
     }
   } else if (src_conflicts && dst_stride % conflict == 0 &&
-             total_bytes >= machine.l2) {
+             total_bytes >= machine.l2 && machine.LooksUp()) {
     plan.stage = true;
     b_bytes = 256;
-  } else if (!machine.LooksUp() && src_stride <= 512 &&
-             src_stride == plan.b.extent * item && total_bytes >= machine.l2) {
-    // Short rows without gaps: the machine foresees them however few columns
-    // are written side by side, and fewer are better then.
-    b_bytes = std::min<int64_t>(b_bytes, 128);
   }
   plan.fetch = item <= (machine.LooksUp() ? 1 : 2) && src_conflicts &&
                total_bytes >= machine.l2;

@@ -22,23 +22,26 @@ struct Machine {
 
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
-  // without, on 32 MiB of L3. Several workers get more out of a cache than one,
-  // but not out of the memory.
+  // without on 32 MiB of L3, of a core that looks up and of one that does not.
+  // Several workers get more out of a cache than one, not out of the memory.
   bool StreamsTiles(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 13);
   }
   bool StreamsInterleaved(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 20);
   }
+  bool StreamsDeinterleaved(int64_t total_bytes) const {
+    return Exceeds(total_bytes, LooksUp() ? 11 : 16, 20);
+  }
   bool StreamsShortRuns(int64_t total_bytes) const {
     return Exceeds(total_bytes, 16, 16);
   }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 11, 20);
+    return Exceeds(total_bytes, LooksUp() ? 11 : 9, 20);
   }
   // The C library writes long runs without reading their lines first.
   bool StreamsLibraryRuns(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 14, 20);
+    return Exceeds(total_bytes, LooksUp() ? 14 : 9, 20);
   }
 
   // Asks the system; the defaults above where it does not tell. Not

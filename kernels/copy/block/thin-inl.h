@@ -42,10 +42,14 @@ HWY_INLINE void TransposeTile(const uint8_t* src, int64_t row_step,
 // Columns this far apart compete for places in the first cache.
 inline constexpr int64_t kCompeting = 2048;
 
+// Whether the columns are swept side by side, so that the source is read once:
+// where they leave each other in the cache (measured without lookups only).
+inline bool SweepsColumns(const Block& block) {
+  return !kHasLookup && block.column_step % kCompeting != 0;
+}
+
 // Side B is so short that to begin a strip takes longer than to transpose it:
-// each piece of it takes all of side A in one go. Where the columns leave each
-// other in the cache (measured without lookups only), they are swept side by
-// side instead, so that the source is read once.
+// each piece of it takes all of side A in one go, if they are not all swept.
 // REQUIRES: row_step != 0, num_b >= kPieceItems, num_a * kItem >= kBytes.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
@@ -55,8 +59,7 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t last_a = block.num_a - kRows, last_b = block.num_b - kItems;
   const bool prefetch = prefetcher.has_block();
-  if (!kHasLookup && column_step % kCompeting != 0 &&
-      (prefetch || block.num_b > 2 * kItems)) {
+  if (SweepsColumns(block) && (prefetch || block.num_b > 2 * kItems)) {
     const int64_t lines = PrefetchLines(kRows, block.num_b * kItem);
     for (int64_t a = 0;; a = std::min(a + kRows, last_a)) {
       for (int64_t b = 0;; b = std::min(b + kItems, last_b)) {

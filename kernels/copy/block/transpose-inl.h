@@ -182,8 +182,10 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
   return a;
 }
 
-// A side B of few columns is at most this long.
+// A side B of few columns is at most this long; where small items are swept
+// (measured without lookups only), that long.
 inline constexpr int64_t kFewBytes = 128;
+inline constexpr int64_t kFewSweptBytes = 512;
 
 // Repetitions at most this long, and narrower than a vector, are transposed
 // together if there are a few.
@@ -213,9 +215,11 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
                         block.batch.extent >= kFewRepetitions;
   if constexpr (kItem < kPieceBytes)
     if (together) return TransposeTogether<kItem>(block);
-  const bool few = strips && block.row_step != 0 && block.num_b >= kItems &&
-                   block.num_b * kItem <= kFewBytes &&
-                   block.num_a * kItem >= kVectorBytes && !block.stream;
+  const bool sweeps = kItem <= 2 && SweepsColumns(block);
+  const bool few =
+      strips && block.row_step != 0 && block.num_b >= kItems &&
+      block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
+      block.num_a * kItem >= kVectorBytes && !block.stream;
   const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
                      block.num_b >= kItems && AreLines(block);
   for (int64_t t = 0; t < block.batch.extent; ++t) {

@@ -132,6 +132,9 @@ void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
   // One more line keeps the rows from evicting each other.
   const int64_t pitch = RoundUpToLine(block_b) + kLineBytes;
   uint8_t* const scratch = UnpackScratch();
+  // What decides whether blocks are written past the caches.
+  int64_t total_bytes = num_a * b.extent;
+  for (const Loop& loop : outer) total_bytes *= loop.extent;
   auto move_block = [&](const uint8_t* block_src, int64_t extent_a,
                         int64_t extent_b, uint8_t* block_dst) {
     for (int64_t i = 0; i < extent_a; ++i)
@@ -143,7 +146,7 @@ void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
                    {items, pitch, column_stride},
                    {extent_a, items * pitch, 1}}};
     Canonicalize(copy);
-    MoveBlocks(PlanBlocks(copy, {}, BytesOf(copy), ThisMachine()), scratch,
+    MoveBlocks(PlanBlocks(copy, {}, total_bytes, ThisMachine()), scratch,
                scratch + extent_a * items * pitch, block_dst);
   };
   absl::InlinedVector<int64_t, 8> index(outer.size(), 0);
