@@ -173,31 +173,30 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.columns.empty() ? plan.b.loops[0].dst_stride : plan.columns[1];
   const bool src_conflicts = src_stride % conflict == 0;
   const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
-  // In cache, columns that compete are kept few where a store writes a whole
-  // line. Where it takes two, long rows are worth more, and scratch nothing.
+  // Whether a store writes a line. Measured with lookups and with AVX2 only.
+  const bool wide = machine.LooksUp();
+  // In cache, columns that compete are kept few where stores are wide. Where
+  // they are not, long rows are worth more, and scratch nothing.
   int64_t a_bytes = 512;
-  int64_t b_bytes = dst_conflicts && machine.LooksUp() ? kLineBytes : 512;
+  int64_t b_bytes = dst_conflicts && wide ? kLineBytes : 512;
   if (stream) {
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
-    // Columns that compete are better streamed in long runs, but where wide
-    // vectors write lines at once (measured with lookups and without only).
+    // Columns that compete are better streamed in long runs, but where stores
+    // are wide.
     const bool aligned = dst_stride % kLineBytes == 0;
     const bool competes = dst_stride % (conflict / (item <= 2 ? 8 : 2)) == 0;
-    const bool two_stores = aligned && !machine.LooksUp();
-    plan.lines = aligned && (machine.LooksUp() || !competes);
+    plan.lines = aligned && (wide || !competes);
     // Larger blocks would evict what is prefetched before its turn; those of
     // short rows without gaps are small.
     const bool no_gaps = src_stride == plan.b.extent * item;
     const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
-    a_bytes = is_small                                    ? 2048
-              : item < 8 && (src_conflicts || two_stores) ? 512
-                                                          : 1024;
+    const bool short_runs = item < 8 && (src_conflicts || (aligned && !wide));
+    a_bytes = is_small ? 2048 : short_runs ? 512 : 1024;
     if (no_gaps && plan.b.extent <= 2 * kStreamColumns && !plan.lines &&
-        !machine.LooksUp()) {
-      // Measured without lookups only: columns that are not lines are best
-      // streamed in longer runs, a few of them swept side by side through the
-      // caches.
+        !wide) {
+      // Columns that are not lines are best streamed in longer runs then, a few
+      // of them swept side by side through the caches.
       a_bytes = 4096;
       if (is_small && dst_stride % kLineBytes != 0) {
         plan.stage = plan.stream = false;
@@ -206,18 +205,18 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     }
     if (item >= 8) {
       b_bytes = 512;
-    } else if (src_conflicts || two_stores || !plan.lines) {
+    } else if (src_conflicts || !plan.lines || !wide) {
       b_bytes = 256;
     } else {
       b_bytes = std::max(kLineBytes, kStreamColumns * item);
     }
   } else if (src_conflicts && dst_stride % conflict == 0 &&
-             total_bytes >= machine.l2 && machine.LooksUp()) {
+             total_bytes >= machine.l2 && wide) {
     plan.stage = true;
     b_bytes = 256;
   }
-  plan.fetch = item <= (machine.LooksUp() ? 1 : 2) && src_conflicts &&
-               total_bytes >= machine.l2;
+  plan.fetch =
+      item <= (wide ? 1 : 2) && src_conflicts && total_bytes >= machine.l2;
   if (plan.fetch) a_bytes = b_bytes = 512;
   Grow(plan.a, &Loop::dst_stride, item, std::max(a_bytes, kLongItem), loops);
   const int64_t run = plan.a.extent * item;
