@@ -167,8 +167,10 @@ KERNELS = [
     ("kernels/copy/block/shuffle-inl.h",
      "places[i / kPieceBytes][shuffle[i] / kPieceBytes]",
      "places[i / kPieceBytes][i / kPieceBytes]", ENGINE),
-    ("kernels/copy/block/thin-inl.h", "if (b == last_b) break;",
-     "if (b == last_b || b * kItem > 200) break;", ENGINE),
+    ("kernels/copy/block/thin-inl.h",
+     "        if (b == last_b) break;\n      }\n      if (prefetch)",
+     "        if (b == last_b || b > 200) break;\n      }\n      if (prefetch)",
+     ENGINE),
     ("kernels/copy/block/thin-inl.h", "if (num_b <= kHalf) {",
      "if (num_b <= kItems) {", ENGINE),
 ]
