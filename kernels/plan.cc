@@ -95,33 +95,30 @@ bool IsOuter(const Loop& a, const Loop& b) {
   return a.dst_stride > b.dst_stride;
 }
 
-// The plan of `loops`, which are innermost first, in elements.
-Plan PlanOf(absl::InlinedVector<Loop, 8>& loops, int64_t src_offset,
-            int64_t dst_offset, int64_t item_bits) {
-  Sort(loops, [](const Loop& a, const Loop& b) {
-    return a.dst_stride < b.dst_stride;
-  });
-  Plan plan;  // GCC would first clear all of an initialized aggregate
-  plan.item_bits = item_bits;
-  plan.src_offset = src_offset * item_bits;
-  plan.dst_offset = dst_offset * item_bits;
-  int64_t run = 1;
-  size_t kept = 0;
-  for (const Loop& loop : loops) {
-    if (kept == 0 && loop.src_stride == run && loop.dst_stride == run) {
-      run *= loop.extent;
-    } else if (kept > 0 && CanFuse(loop, loops[kept - 1])) {
-      loops[kept - 1].extent *= loop.extent;
-    } else {
-      loops[kept++] = loop;
-    }
+// Plans are made in elements, the innermost loop first. Adds `loop`, which is
+// outside of all that are there.
+void AddLoop(const Loop& loop, Plan& plan) {
+  if (plan.loops.empty() && loop.src_stride == plan.run &&
+      loop.dst_stride == plan.run) {
+    plan.run *= loop.extent;
+  } else if (!plan.loops.empty() && CanFuse(loop, plan.loops.back())) {
+    plan.loops.back().extent *= loop.extent;
+  } else {
+    plan.loops.push_back(loop);
   }
-  while (kept-- > 0)
-    plan.loops.push_back({loops[kept].extent,
-                          loops[kept].src_stride * item_bits,
-                          loops[kept].dst_stride * item_bits});
-  plan.run = run * item_bits;
-  return plan;
+}
+
+// Makes of `plan` one in bits, the outermost loop first.
+void Finish(int64_t item_bits, Plan& plan) {
+  plan.item_bits = item_bits;
+  plan.src_offset *= item_bits;
+  plan.dst_offset *= item_bits;
+  plan.run *= item_bits;
+  for (Loop& loop : plan.loops) {
+    loop.src_stride *= item_bits;
+    loop.dst_stride *= item_bits;
+  }
+  std::reverse(plan.loops.begin(), plan.loops.end());
 }
 
 }  // namespace
@@ -134,7 +131,16 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
   absl::InlinedVector<Loop, 8> loops;
   for (size_t i = src.axes.size(); i-- > 0;)
     if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
-  return PlanOf(loops, src.offset, dst.offset, item_bits);
+  Sort(loops, [](const Loop& a, const Loop& b) {
+    return a.dst_stride < b.dst_stride;
+  });
+  std::optional<Plan> plan(std::in_place);
+  plan->src_offset = src.offset;
+  plan->dst_offset = dst.offset;
+  plan->run = 1;
+  for (const Loop& loop : loops) AddLoop(loop, *plan);
+  Finish(item_bits, *plan);
+  return plan;
 }
 
 std::optional<Plan> CompilePlan(std::span<const View> src,
@@ -159,17 +165,22 @@ std::optional<Plan> CompilePlan(std::span<const View> src,
 }
 
 Plan CompilePlan(const View& src, int64_t item_bits) {
-  absl::InlinedVector<Loop, 8> loops;
+  Plan plan;  // the only one: to move it takes as long as to make it
+  plan.src_offset = src.offset;
+  plan.run = 1;
   int64_t dst_stride = 1;
   for (auto axis = src.axes.rbegin(); axis != src.axes.rend(); ++axis)
     for (auto mode = axis->rbegin(); mode != axis->rend(); ++mode) {
-      if (mode->extent == 0)
-        return {.item_bits = item_bits, .loops = {}, .places = {}};
+      if (mode->extent == 0) {
+        plan = {.item_bits = item_bits, .loops = {}, .places = {}};
+        return plan;
+      }
       if (mode->extent == 1) continue;
-      loops.push_back({mode->extent, mode->stride, dst_stride});
+      AddLoop({mode->extent, mode->stride, dst_stride}, plan);
       dst_stride *= mode->extent;
     }
-  return PlanOf(loops, src.offset, 0, item_bits);
+  Finish(item_bits, plan);
+  return plan;
 }
 
 namespace {

@@ -94,7 +94,6 @@ int64_t SizeOf(const View& view) {
 View Permute(const View& view, std::span<const int64_t> order) {
   assert(order.size() == view.axes.size());
   View out{.axes = {}, .offset = view.offset};
-  out.axes.reserve(order.size());
   for (int64_t axis : order)
     out.axes.push_back(view.axes[static_cast<size_t>(axis)]);
   return out;
