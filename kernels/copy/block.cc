@@ -71,6 +71,7 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   Block staged = block;
   staged.packed = packed;
   staged.stream = false;
+  staged.breadth = kMaxOffsets;
   const int64_t pitch = packed ? run : RoundUpToLine(run) + kLineBytes;
   // Where vectors are interleaved to, nobody looks up.
   if (plan.kernel != Kernel::kInterleave)

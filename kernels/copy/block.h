@@ -37,6 +37,8 @@ struct Block {
   int64_t row_step, column_step;
   bool packed;  // columns[b] == b * num_a * item
   bool stream;  // past the caches
+  // Lines of so many columns are written side by side: a multiple of a piece.
+  int64_t breadth;
   Loop batch;
 };
 

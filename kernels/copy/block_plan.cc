@@ -175,6 +175,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const bool dst_conflicts = dst_stride % (conflict / 2) == 0;
   // Whether a store writes a line. Measured with lookups and with AVX2 only.
   const bool wide = machine.LooksUp();
+  // Whether rows compete in the first cache, but not in the second.
+  const bool rows_compete = stream && !wide && src_conflicts &&
+                            src_stride <= 4 * conflict &&
+                            (item == 4 || item == 8);
   // In cache, columns that compete are kept few where stores are wide. Where
   // they are not, long rows are worth more, and scratch nothing.
   int64_t a_bytes = 512;
@@ -183,10 +187,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.stage = plan.stream = true;
     plan.lead = kMaxOffsets;
     // Columns that compete are better streamed in long runs, but where stores
-    // are wide.
+    // are wide, or rows compete as well.
     const bool aligned = dst_stride % kLineBytes == 0;
-    const bool competes = dst_stride % (conflict / (item <= 2 ? 8 : 2)) == 0;
-    plan.lines = aligned && (wide || !competes);
+    const bool competes =
+        dst_stride % (conflict * std::min<int64_t>(item, 4) / 8) == 0;
+    plan.lines = aligned && (wide || rows_compete || !competes);
     // Larger blocks would evict what is prefetched before its turn; those of
     // short rows without gaps are small.
     const bool no_gaps = src_stride == plan.b.extent * item;
@@ -203,13 +208,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
         plan.lead = kSweepLead;
       }
     }
-    if (item >= 8) {
-      b_bytes = 512;
-    } else if (src_conflicts || !plan.lines || !wide) {
-      b_bytes = 256;
-    } else {
-      b_bytes = std::max(kLineBytes, kStreamColumns * item);
-    }
+    const bool narrow_runs = wide && plan.lines && !src_conflicts;
+    b_bytes = item >= 8     ? 512
+              : narrow_runs ? std::max(kLineBytes, kStreamColumns * item)
+                            : 256;
   } else if (src_conflicts && dst_stride % conflict == 0 &&
              total_bytes >= machine.l2 && wide) {
     plan.stage = true;
@@ -238,6 +240,15 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   Cut(plan.b, item, b_bytes);
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
+  // What is prefetched of rows that compete is evicted before its turn.
+  if (plan.lines && rows_compete) plan.lead = 0;
+  // Lines that are eighths of a page apart wait for each other: better a few
+  // columns and several lines of each, if what is left of the rows stays.
+  const bool rows_stay = !src_conflicts || rows_compete || plan.fetch;
+  if (!wide && rows_stay && dst_stride % (conflict / 8) == 0 &&
+      (stream ? plan.lines && item <= 8
+              : item == 4 && total_bytes >= machine.l2))
+    plan.breadth = kLineBytes / item;
   // Short runs gain nothing from being put together; lines need not be.
   if (is_short) {
     plan.stage = false;

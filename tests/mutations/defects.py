@@ -127,6 +127,10 @@ KERNELS = [
     ("kernels/copy/block/runs-inl.h",
      "for (; i + 4 * kV < bytes; i += 4 * kV)",
      "for (; i + 5 * kV < bytes; i += 4 * kV)", ENGINE),
+    # Lines of a few columns side by side.
+    ("kernels/copy/block/transpose-inl.h",
+     "begin < num_b; begin += breadth)",
+     "begin < num_b; begin += breadth + kItems)", ENGINE),
     # What is interleaved past the caches, and short repetitions.
     ("kernels/copy/block/interleave-inl.h",
      "StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);",

@@ -31,78 +31,92 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
 
 #else
 
-// Writes kParts * kBytes of side A for every item of side B. The last items
-// may overlap those before: the same bytes again. If the columns are lines and
-// the parts fill them, lines are written whole: if no cache holds them yet,
-// that takes half the time, and only so can they be streamed.
-// REQUIRES: num_b >= kPieceItems.
+// Transposes a piece of each row to a run of kParts * kBytes in as many columns
+// as it has items.
+template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
+          class Row, class Column>
+HWY_INLINE void TransposePieces(Row row, Column column) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  hn::Vec<decltype(d)> x[kItems], y[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
+  TransposeBlocks(d, x);
+  if constexpr (kParts == 2) {
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      y[i] = LoadPieces<kBytes, kItem>(row, kBytes / kItem + i, kItems);
+    TransposeBlocks(d, y);
+  }
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i) {
+    uint8_t* const to = column(i);
+    StoreAt<kStream>(x[i], d, to);
+    if constexpr (kParts == 2) StoreAt<kStream>(y[i], d, to + kBytes);
+  }
+}
+
+// Writes side A from item `a` to `end` in strips of kParts * kBytes, all of
+// them for `breadth` items of side B, then for the next. The last items may
+// overlap those before: the same bytes again. If the columns are lines and the
+// parts fill them, lines are written whole: if no cache holds them yet, that
+// takes half the time, and only so can they be streamed.
+// REQUIRES: num_b >= kPieceItems; the strips end at `end`.
 template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
           bool kStrided>
-HWY_INLINE void TransposeStripAs(const Block& block, const uint8_t* src,
-                                 int64_t a, uint8_t* dst,
-                                 Prefetcher& prefetcher) {
+HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
+                                  int64_t a, int64_t end, int64_t breadth,
+                                  uint8_t* dst, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kRows = kBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  using V = hn::Vec<decltype(d)>;
+  constexpr int64_t kRows = kParts * kBytes / kItem;
   const int64_t row_step = block.row_step, column_step = block.column_step;
-  const uint8_t* rows[kParts * kRows];
-  if constexpr (kStrided) {
-    src += a * row_step;
-  } else {
-    for (int64_t i = 0; i < kParts * kRows; ++i)
-      rows[i] = src + block.rows[a + i];
-  }
-  dst += a * kItem;
+  const int64_t num_b = block.num_b, last = num_b - kItems;
+  const int64_t* const offsets = block.rows;
   const int64_t* const columns = block.columns;
   const bool prefetch = prefetcher.has_block();
   int64_t lines = 0;  // to prefetch with each step
   if (prefetch) {
-    const int64_t steps = (block.num_b + kItems - 1) / kItems;
-    lines = (PrefetchLines(kParts * kRows, block.num_b * kItem) + steps - 1) /
-            steps;
+    const int64_t steps = (num_b + kItems - 1) / kItems;
+    lines = (PrefetchLines(kRows, num_b * kItem) + steps - 1) / steps;
   }
-  const int64_t last = block.num_b - kItems;
-  for (int64_t b = 0;; b = std::min(b + kItems, last)) {
-    const uint8_t* const from = src + b * kItem;
-    uint8_t* const first = dst + b * column_step;
-    auto row = [=, &rows](int64_t i) HWY_ATTR {
-      return kStrided ? from + i * row_step : rows[i] + b * kItem;
-    };
-    V x[kItems], y[kItems];
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
-    TransposeBlocks(d, x);
-    if constexpr (kParts == 2) {
-      HWY_UNROLL(16)
-      for (int64_t i = 0; i < kItems; ++i)
-        y[i] = LoadPieces<kBytes, kItem>(row, kRows + i, kItems);
-      TransposeBlocks(d, y);
+  for (int64_t begin = 0; begin < num_b; begin += breadth) {
+    const int64_t b_end = std::min(begin + breadth, num_b);
+    for (int64_t strip = a; strip < end; strip += kRows) {
+      const uint8_t* rows[kRows];
+      if constexpr (!kStrided)
+        for (int64_t i = 0; i < kRows; ++i) rows[i] = src + offsets[strip + i];
+      const uint8_t* const first_row = src + strip * row_step;
+      uint8_t* const first_column = dst + strip * kItem;
+      for (int64_t next = begin; next < b_end; next += kItems) {
+        const int64_t b = std::min(next, last);
+        const uint8_t* const from = first_row + b * kItem;
+        uint8_t* const to = first_column + b * column_step;
+        TransposePieces<kBytes, kItem, kParts, kStream>(
+            [=, &rows](int64_t i) HWY_ATTR {
+              return kStrided ? from + i * row_step : rows[i] + b * kItem;
+            },
+            [=](int64_t i) HWY_ATTR {
+              return kStrided ? to + i * column_step
+                              : first_column + columns[b + i];
+            });
+        if (prefetch) prefetcher.Prefetch(lines);
+      }
     }
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i) {
-      uint8_t* const to =
-          kStrided ? first + i * column_step : dst + columns[b + i];
-      StoreAt<kStream>(x[i], d, to);
-      if constexpr (kParts == 2) StoreAt<kStream>(y[i], d, to + kBytes);
-    }
-    if (prefetch) prefetcher.Prefetch(lines);
-    if (b == last) return;
   }
 }
 
 template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
-HWY_INLINE void TransposeStrip(const Block& block, const uint8_t* src,
-                               int64_t a, uint8_t* dst,
-                               Prefetcher& prefetcher) {
+HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
+                                  int64_t a, int64_t end, int64_t breadth,
+                                  uint8_t* dst, Prefetcher& prefetcher) {
   // More rows have more addresses than there are registers.
   if constexpr (kParts * kBytes / kItem <= 16)
     if (block.row_step != 0 && block.column_step != 0)
-      return TransposeStripAs<kBytes, kItem, kParts, kStream, true>(
-          block, src, a, dst, prefetcher);
-  TransposeStripAs<kBytes, kItem, kParts, kStream, false>(block, src, a, dst,
-                                                          prefetcher);
+      return TransposeStripsAs<kBytes, kItem, kParts, kStream, true>(
+          block, src, a, end, breadth, dst, prefetcher);
+  TransposeStripsAs<kBytes, kItem, kParts, kStream, false>(
+      block, src, a, end, breadth, dst, prefetcher);
 }
 
 // Side B is narrower than a piece: the loads take in what follows each row.
@@ -152,7 +166,8 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
     } else {
-      TransposeStrip<kBytes, kItem, 1, false>(block, src, at, dst, prefetcher);
+      TransposeStripsOf<kBytes, kItem, 1, false>(block, src, at, at + kRows,
+                                                 block.num_b, dst, prefetcher);
     }
   };
   for (; a + kRows <= block.num_a; a += kRows) strip(a);
@@ -172,14 +187,12 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
   constexpr int64_t kParts = kLineBytes / kVectorBytes;
   constexpr int64_t kRows = kLineBytes / kItem;
   if constexpr (kParts > 2) return 0;
-  int64_t a = 0;
-  for (; a + kRows <= block.num_a; a += kRows) {
-    block.stream ? TransposeStrip<kVectorBytes, kItem, kParts, true>(
-                       block, src, a, dst, prefetcher)
-                 : TransposeStrip<kVectorBytes, kItem, kParts, false>(
-                       block, src, a, dst, prefetcher);
-  }
-  return a;
+  const int64_t end = block.num_a / kRows * kRows;
+  block.stream ? TransposeStripsOf<kVectorBytes, kItem, kParts, true>(
+                     block, src, 0, end, block.breadth, dst, prefetcher)
+               : TransposeStripsOf<kVectorBytes, kItem, kParts, false>(
+                     block, src, 0, end, block.breadth, dst, prefetcher);
+  return end;
 }
 
 // A side B of few columns is at most this long; where small items are swept
