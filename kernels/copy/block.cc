@@ -116,10 +116,14 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
   const int64_t run = block.num_b * block.item;
   const int64_t pitch = RoundUpToLine(run) + kLineBytes;
   assert(block.batch.extent == 1 && block.num_a * pitch <= kFetchBytes);
-  for (int64_t a = 0; a < block.num_a; ++a) {
-    CopyRun(scratch + a * pitch, block.src + block.rows[a], run);
-    rows[a] = a * pitch;
-  }
+  const int64_t num_a = block.num_a;
+  const int64_t* const from = block.rows;
+  const uint8_t* const src = block.src;
+  WithCopier(run, [=](auto copy) HWY_ATTR {
+    for (int64_t a = 0; a < num_a; ++a)
+      copy(scratch + a * pitch, src + from[a]);
+  });
+  for (int64_t a = 0; a < num_a; ++a) rows[a] = a * pitch;
   block.src = scratch;
   block.src_end = scratch + block.num_a * pitch;
   block.rows = rows;

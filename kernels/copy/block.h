@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/copy/block_plan.h"
+#include "kernels/copy/plan/block_plan.h"
 
 namespace axis {
 

@@ -95,7 +95,7 @@ KERNELS = [
     ("kernels/copy/byte_copy.cc",
      "if (outer.src_stride == loop.extent * loop.src_stride &&",
      "if (", ENGINE),
-    ("kernels/copy/block/shuffle.cc",
+    ("kernels/copy/plan/shuffle.cc",
      "  return last == bytes - 1;\n", "  return true;\n", ENGINE),
     ("kernels/copy/block/lookup-inl.h",
      ": hn::BlendedStore(x, last, Bytes(), to);",
@@ -131,6 +131,8 @@ KERNELS = [
     ("kernels/copy/block/transpose-inl.h",
      "begin < num_b; begin += breadth)",
      "begin < num_b; begin += breadth + kItems)", ENGINE),
+    ("kernels/copy/block.cc", "rows[a] = a * pitch;", "rows[a] = a * run;",
+     ENGINE),
     # What is interleaved past the caches, and short repetitions.
     ("kernels/copy/block/interleave-inl.h",
      "StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);",

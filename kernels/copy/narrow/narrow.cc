@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "kernels/copy/block.h"
-#include "kernels/copy/block_plan.h"
+#include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/narrow/pack.h"

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/copy/block_plan.h"
 #include "kernels/copy/byte_copy.h"
+#include "kernels/copy/plan/block_plan.h"
 
 namespace axis {
 

@@ -1,4 +1,4 @@
-#include "kernels/copy/block/shuffle.h"
+#include "kernels/copy/plan/shuffle.h"
 
 #include <algorithm>
 #include <numeric>

@@ -1,18 +1,26 @@
-// Building the sides of blocks from the loops of a copy.
+// Building the sides of blocks, and what repeats them, from the loops of a
+// copy.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block_plan.h"
+#include "kernels/copy/plan/block_plan.h"
 
 namespace axis {
 
 using Loops = absl::InlinedVector<Loop, 8>;
+
+// Runs this long are as well read in any order.
+inline constexpr int64_t kLongItem = 512;
+
+// Short repetitions are moved together until they make half of a first cache.
+inline constexpr int64_t kRepeatBytes = 16 << 10;
 
 inline Loop Take(Loops& loops, size_t i) {
   const Loop loop = loops[i];
@@ -69,6 +77,36 @@ inline void Cut(Side& side, int64_t item, int64_t bytes) {
   int64_t items = std::max(line, bytes / item / line * line);
   items = std::min(items, kMaxOffsets);
   side.block = std::min(side.extent, items);
+}
+
+// Blocks repeat along the innermost loop left, as many as make `bytes`.
+inline void Repeat(BlockPlan& plan, Loops& loops, int64_t bytes) {
+  if (loops.empty()) return;
+  plan.batch = Take(loops, loops.size() - 1);
+  const int64_t block = plan.item * plan.a.block * plan.b.block;
+  plan.batch_block = std::clamp<int64_t>(bytes / block, 1, plan.batch.extent);
+}
+
+// Whether what `loop` repeats starts at a line whenever it does so once.
+inline bool KeepsLines(const Loop& loop) {
+  return loop.dst_stride % kLineBytes == 0;
+}
+
+// Whether `x` steps farther than `y`. Blocks that are close together on both
+// sides share lines and pages.
+inline bool IsWider(const Loop& x, const Loop& y) {
+  return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
+}
+
+// Whether all columns start at a line, in all blocks.
+inline bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
+  return std::ranges::all_of(
+             plan.columns,
+             [](int64_t column) { return column % kLineBytes == 0; }) &&
+         std::ranges::all_of(outer, KeepsLines) &&
+         std::ranges::all_of(plan.b.loops.begin(),
+                             plan.b.loops.begin() + plan.b.num_loops,
+                             KeepsLines);
 }
 
 }  // namespace axis

@@ -1,0 +1,150 @@
+#include "kernels/copy/plan/block_plan.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+
+#include "kernels/copy/block.h"
+#include "kernels/copy/plan/shuffle.h"
+#include "kernels/copy/plan/side.h"
+#include "kernels/copy/plan/transpose_plan.h"
+
+namespace axis {
+namespace {
+
+constexpr int64_t kPage = 4096;
+
+// Rows are no trouble for a cache, so that there may be more of them.
+constexpr int64_t kRowBytes = 64 << 10;
+
+// Copies of runs that are no business of registers: one after the other.
+void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+              const Machine& machine) {
+  plan.kernel = Kernel::kRows;
+  std::optional<size_t> b;
+  if (!plan.columns.empty()) {
+    b = loops.size() - 1;
+  } else if (plan.item < kLongItem) {
+    b = Find(loops, &Loop::src_stride, plan.item);
+  }
+  if (b) {
+    plan.b.step = plan.item;
+    Append(plan.b, Take(loops, *b));
+  }
+  // Runs of whole lines depend on nothing around them in the destination, so
+  // that the source can be read from end to end.
+  const bool stream_rows =
+      plan.item < kLongItem     ? machine.StreamsShortRuns(total_bytes)
+      : plan.item < kLibraryRun ? machine.StreamsLongRuns(total_bytes)
+                                : machine.StreamsLibraryRuns(total_bytes);
+  if (stream_rows && !b && plan.item % kLineBytes == 0)
+    std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
+      return x.src_stride > y.src_stride;
+    });
+  if (!loops.empty()) {
+    // Neighbours in the destination; if there are none, the nearest.
+    plan.a.step = loops.back().dst_stride;
+    Append(plan.a, Take(loops, loops.size() - 1));
+  }
+  const bool tiles = b && plan.a.step == plan.item;
+  plan.stream = tiles ? machine.StreamsTiles(total_bytes) : stream_rows;
+  if (plan.stream && plan.item < kLongItem) {
+    // Lines are whole only if the items are, or put together first.
+    plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
+                 AreLines(plan, loops);
+    plan.stage =
+        plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
+    plan.stream = plan.stage || plan.lines;
+  }
+  // The machine foresees the lines of columns and of long runs.
+  const bool jumps =
+      plan.stream ? tiles
+                  : !b && plan.item < kPage && total_bytes >= machine.l3 / 4;
+  if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
+  const int64_t a_bytes = !tiles ? 64 << 10 : plan.stream ? 2048 : 4096;
+  if (plan.a.step == plan.item)
+    Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
+  Cut(plan.a, plan.item, a_bytes);
+  Cut(plan.b, plan.item,
+      plan.stream ? 1024 : std::max<int64_t>(2048, kRowBytes / plan.a.block));
+  Repeat(plan, loops, kRepeatBytes);
+  plan.outer = loops;
+}
+
+// Few items on one side, all of them next to each other: whole vectors are
+// interleaved or taken apart. False if `plan` is not like that. Nobody looks up
+// where the many items are, so that there may be any number in a block.
+bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                    const Machine& machine) {
+  const int64_t item = plan.item, many = kLineBytes / 2 / item;
+  if (item > 8) return false;
+  if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
+      plan.b.loops[0].dst_stride == plan.a.extent * item) {
+    plan.kernel = Kernel::kInterleave;
+    plan.stream = machine.StreamsInterleaved(total_bytes);
+    plan.lines = std::ranges::all_of(loops, KeepsLines);
+    if (plan.stream) Cut(plan.b, item, kPage);
+    // Of few long rows the lines to come are easily told.
+    if (plan.stream) plan.lead = kMaxOffsets;
+  } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
+             plan.a.loops[0].src_stride == plan.b.extent * item) {
+    plan.kernel = Kernel::kDeinterleave;
+    plan.stream = machine.StreamsDeinterleaved(total_bytes);
+    if (plan.stream) Cut(plan.a, item, kPage);
+  } else {
+    return false;
+  }
+  plan.stage = plan.stream;
+  if (!machine.LooksUp()) {
+    // Vectors take so long then that going by way of scratch costs more than
+    // streaming gains: lines are streamed at once, or nothing is.
+    plan.stage = false;
+    plan.lead = 0;
+    plan.stream = plan.stream && (plan.lines || AreLines(plan, loops));
+  }
+  // Rows that are no longer than lines are best read one line after the other.
+  if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
+    std::sort(loops.begin(), loops.end(), IsWider);
+  Repeat(plan, loops, kRepeatBytes);
+  plan.outer = loops;
+  return true;
+}
+
+}  // namespace
+
+BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
+                     int64_t total_bytes, const Machine& machine) {
+  BlockPlan plan;
+  plan.item = copy.item;
+  plan.columns = columns;
+  Loops loops = copy.loops;
+  if (!columns.empty()) {
+    // A loop of no length, for what the columns stand for.
+    loops.push_back({static_cast<int64_t>(columns.size()), copy.item, 0});
+  } else if (const auto shuffle = FindShuffle(copy, machine.shuffle)) {
+    plan.kernel = Kernel::kShuffle;
+    plan.item = shuffle->run;
+    FillShuffle(copy, *shuffle, plan.shuffle);
+    loops.resize(shuffle->num_outer);
+    plan.batch = Take(loops, loops.size() - 1);
+    plan.batch_block = plan.batch.extent;
+    plan.outer = loops;
+    return plan;
+  }
+  const auto a = Find(loops, &Loop::dst_stride, copy.item);
+  const auto b = Find(loops, &Loop::src_stride, copy.item);
+  if (!IsTransposable(copy.item) || !a || !b) {
+    PlanRows(plan, loops, total_bytes, machine);
+    return plan;
+  }
+  plan.a.step = plan.b.step = copy.item;
+  Append(plan.a, loops[*a]);
+  Append(plan.b, loops[*b]);
+  Take(loops, std::max(*a, *b));
+  Take(loops, std::min(*a, *b));
+  if (!PlanInterleave(plan, loops, total_bytes, machine))
+    PlanTranspose(plan, loops, total_bytes, machine);
+  return plan;
+}
+
+}  // namespace axis

@@ -1,0 +1,166 @@
+#include "kernels/copy/plan/transpose_plan.h"
+
+#include <algorithm>
+
+#include "kernels/copy/block.h"
+
+namespace axis {
+namespace {
+
+// A vector register block: what a transposition takes of a row at a time.
+constexpr int64_t kPiece = 16;
+
+// So many runs are written past the caches side by side.
+constexpr int64_t kStreamColumns = 32;
+
+// So many rows ahead the source is prefetched where few columns are swept.
+constexpr int64_t kSweepLead = 16;
+
+// More repetitions are moved together where columns spill over: the last ones
+// of a block take longer, for what follows them is not theirs.
+constexpr int64_t kSpillBytes = 256 << 10;
+
+// How the rows and columns of a transposition lie. What is a way of the first
+// cache apart competes for the same place there.
+struct Spacing {
+  Spacing(const BlockPlan& plan, const Machine& machine)
+      : item(plan.item),
+        way(machine.l1_way),
+        row(plan.a.loops[0].src_stride),
+        column(plan.columns.empty() ? plan.b.loops[0].dst_stride
+                                    : plan.columns[1]),
+        wide(machine.LooksUp()) {}
+
+  bool RowsCompete() const { return row % way == 0; }
+  // Rows compete in the first cache, but not in the second.
+  bool RowsStayNear() const {
+    return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
+  }
+  bool ColumnsAreLines() const { return column % kLineBytes == 0; }
+  // Lines an eighth of a way apart wait for each other where a store does not
+  // write one: better a few columns, and several lines of each.
+  bool ColumnsWait() const { return !wide && column % (way / 8) == 0; }
+
+  int64_t item, way;
+  int64_t row, column;  // from one to the next, in bytes
+  // Whether a store writes a line. Measured with lookups and with AVX2 only.
+  bool wide;
+};
+
+// How long the runs of blocks are.
+struct Runs {
+  int64_t a_bytes;  // written
+  int64_t b_bytes;  // read
+};
+
+// Past the caches. Larger blocks would evict what is prefetched before its
+// turn; those of short rows without gaps are small.
+Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
+  const int64_t item = spacing.item;
+  plan.stage = plan.stream = true;
+  plan.lead = kMaxOffsets;
+  // Columns that compete are better streamed in long runs, but where stores are
+  // wide, or rows compete as well.
+  const bool columns_compete =
+      spacing.column % (spacing.way * std::min<int64_t>(item, 4) / 8) == 0;
+  plan.lines = spacing.ColumnsAreLines() &&
+               (spacing.wide || spacing.RowsStayNear() || !columns_compete);
+  const bool no_gaps = spacing.row == plan.b.extent * item;
+  const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
+  const bool narrow_runs = spacing.wide && plan.lines && !spacing.RowsCompete();
+  const int64_t b_bytes = item >= 8 ? 512
+                          : narrow_runs
+                              ? std::max(kLineBytes, kStreamColumns * item)
+                              : 256;
+  if (no_gaps && plan.b.extent <= 2 * kStreamColumns && !plan.lines &&
+      !spacing.wide) {
+    // Columns that are not lines are best streamed in longer runs then, a few
+    // of them swept side by side through the caches.
+    if (is_small && !spacing.ColumnsAreLines()) {
+      plan.stage = plan.stream = false;
+      plan.lead = kSweepLead;
+    }
+    return {4096, b_bytes};
+  }
+  const bool short_runs =
+      item < 8 &&
+      (spacing.RowsCompete() || (spacing.ColumnsAreLines() && !spacing.wide));
+  return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
+}
+
+// In cache, columns that compete are kept few where stores are wide. Where they
+// are not, long rows are worth more, and going by way of scratch nothing.
+Runs PlanCached(BlockPlan& plan, const Spacing& spacing, bool in_l2) {
+  if (!spacing.wide) return {512, 512};
+  plan.stage =
+      spacing.RowsCompete() && spacing.column % spacing.way == 0 && !in_l2;
+  const bool columns_compete = spacing.column % (spacing.way / 2) == 0;
+  return {512, plan.stage ? 256 : columns_compete ? kLineBytes : 512};
+}
+
+// Whether rows that compete are better read to scratch first.
+bool Fetches(const Spacing& spacing, bool stream) {
+  if (!spacing.RowsCompete()) return false;
+  if (spacing.item <= (spacing.wide ? 1 : 2)) return true;
+  return spacing.item == 4 && !stream && spacing.RowsStayNear() &&
+         spacing.ColumnsWait();
+}
+
+Runs FetchedRuns(const Spacing& spacing, bool stream) {
+  if (spacing.wide) return {512, 512};
+  return {stream ? 512 : spacing.item == 4 ? 256 : 128, 256};
+}
+
+}  // namespace
+
+void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                   const Machine& machine) {
+  plan.kernel = Kernel::kTranspose;
+  const Spacing spacing(plan, machine);
+  const bool stream = machine.StreamsTiles(total_bytes);
+  const bool in_l2 = total_bytes < machine.l2;
+  const int64_t item = plan.item;
+  Runs runs =
+      stream ? PlanStreamed(plan, spacing) : PlanCached(plan, spacing, in_l2);
+  plan.fetch = !in_l2 && Fetches(spacing, stream);
+  if (plan.fetch) runs = FetchedRuns(spacing, stream);
+  // The rest of the rows must still be there when its turn comes.
+  const bool rows_stay = !spacing.RowsCompete() || plan.fetch ||
+                         (stream && spacing.RowsStayNear());
+  if (spacing.ColumnsWait() && rows_stay && !in_l2 &&
+      (stream ? item <= 8 : item == 4))
+    plan.breadth = (plan.fetch && !stream ? kLineBytes / 2 : kLineBytes) / item;
+  Grow(plan.a, &Loop::dst_stride, item, std::max(runs.a_bytes, kLongItem),
+       loops);
+  const int64_t run = plan.a.extent * item;
+  const bool is_short = run < 256;
+  const bool packed = plan.columns.empty() && plan.b.loops[0].dst_stride == run;
+  const bool spills = packed && run <= kSpillRun && !plan.fetch;
+  // What spills is written in one go; else a few KiB of the destination again.
+  if (spills) {
+    runs.b_bytes = 4096;
+  } else if (stream && is_short) {
+    runs.b_bytes = 512;
+  }
+  // What fits a few vectors is best left alone.
+  const bool alone = packed && plan.b.extent * item >= kPiece &&
+                     FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !alone && !spills)
+    Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
+  Cut(plan.a, item, runs.a_bytes);
+  Cut(plan.b, item, runs.b_bytes);
+  std::sort(loops.begin(), loops.end(), IsWider);
+  plan.lines = plan.lines && AreLines(plan, loops);
+  // What is prefetched of rows that compete is evicted before its turn.
+  if (plan.lines && spacing.RowsStayNear()) plan.lead = 0;
+  // Short runs gain nothing from being put together; lines need not be.
+  if (is_short) {
+    plan.stage = false;
+    plan.stream = plan.stream && plan.lines && run % kLineBytes == 0;
+    if (!plan.stream) plan.lead = 0;
+  }
+  Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
+  plan.outer = loops;
+}
+
+}  // namespace axis
