@@ -8,8 +8,8 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {

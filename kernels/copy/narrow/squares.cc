@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "kernels/copy/block.h"
-#include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/scratch.h"
 
 #undef HWY_TARGET_INCLUDE
