@@ -40,6 +40,7 @@ compile() {
 }
 export -f compile
 export triplet root out targets
+rm -f "$out"/*.o  # of sources that are gone
 mapfile -t tests < <(ls tests/kernels/*_test.cc | grep -v onednn)
 find kernels -name '*.cc' | cat - <(printf '%s\n' "${tests[@]}") |
   xargs -P "$(nproc)" -I{} bash -c 'compile {}'
