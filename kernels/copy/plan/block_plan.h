@@ -58,7 +58,8 @@ struct BlockPlan {
   // Need not do so if the destination starts at a line: then so do all the
   // runs that are written to it.
   bool lines = false;
-  // Then this many columns are written side by side, each a few lines long.
+  // Where lines are written whole, in cache or past it, so many columns are
+  // written side by side, several lines of each.
   int64_t breadth = kMaxOffsets;
   // How many rows of side A ahead the source is prefetched; 0 if it is not.
   int64_t lead = 0;
