@@ -14,115 +14,45 @@ access log: from the last byte of a request to the first of the answer.
 Where all share two cores on equal terms, most of what a call of much work takes
 beside the greedy one is that the kernel runs a client instead. So the times are
 also taken while the server goes ahead of its clients, where that is allowed.
+
+Both are measured in turns, and judged by those in which the machine was left to us
+most: a hypervisor that serves others for 20 ms is seen in every p99.
 """
 
 import collections
-import hashlib
-import json
+import math
 import os
-import pathlib
 import random
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "e2e"))
+import typing
 
 import grpc
-from harness import (Axisd, Checks, channel, health_pb2, health_pb2_grpc,
-                     pb)
+from clients import (FAIR, LARGE, MIDDLE, MIX, REQUESTS, SMALL, Axisd, Lines,
+                     channel, fair, flags, methods, who)
+from harness import Checks, health_pb2, health_pb2_grpc
 
-FAIR = 10
 UNDER_WAY = 8   # --max_inflight_calls
 GREEDY = 10 * UNDER_WAY
-SECONDS = 12.0  # for a p99 of a thousand ops: of a few hundred it scatters
-SMALL, MIDDLE, LARGE = "1 KiB", "256 KiB", "64 ops on 293 KiB"
-MIX = {SMALL: 0.6, MIDDLE: 0.2, LARGE: 0.2}
+# Turns alone and beside the greedy one: until so many of each were quiet, for a p99
+# of a thousand ops (of a few hundred it scatters), or there were so many. Quiet are
+# those in which less than this part of the cores' time was stolen from us.
+TURNS, MOST_TURNS, SECONDS = 4, 8, 3.0
+QUIET = 0.03
 # What two noisy cores may add to twice the time: much where they are shared with
 # the clients on equal terms.
 NOISE_AHEAD, NOISE_SHARED = 0.0001, 0.010
 ATTEMPTS = 3
 
 
-def transpose(size: int) -> pb.TransposeRequest:
-    return pb.TransposeRequest(
-        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[size // 64, 64],
-                        data=bytes(size)), op=pb.Transpose())
-
-
-def pipeline(rows: int = 1250) -> pb.RunPipelineRequest:
-    """Ops that do not fuse: far more work to serve than to ask for."""
-    return pb.RunPipelineRequest(
-        inputs=[pb.Tensor(data_type="DATA_TYPE_U8", shape=[rows, 240],
-                          data=bytes(rows * 240))],
-        ops=[pb.Op(shuffle_channels=pb.ShuffleChannels(group=group))
-             for group in 32 * (16, 10)])
-
-
-# As bytes, so that the machine is left to the server.
-REQUESTS = {kind: request.SerializeToString() for kind, request in (
-    (SMALL, transpose(1 << 10)), (MIDDLE, transpose(256 << 10)),
-    (LARGE, pipeline()))}
-
-
-def who(name: str) -> tuple:
-    return (("authorization", f"Bearer {name}"),)
-
-
-def methods(link: grpc.Channel) -> dict:
-    """What serves each kind, from bytes to bytes."""
-    transposed, piped = (link.unary_unary(f"/axis.v1.TensorService/{name}")
-                         for name in ("Transpose", "RunPipeline"))
-    return {SMALL: transposed, MIDDLE: transposed, LARGE: piped}
-
-
-class Client:
-    """Calls until told to stop: at a rate, or without pause if that is 0."""
-
-    def __init__(self, address: str, name: str, rate: float, until: float):
-        self.name, self.rate, self.until = name, rate, until
-        self.link = channel(address)
-        self.methods = methods(self.link)
-        self.sent, self.served = 0, 0
-        self.random = random.Random(name)
-        self.thread = threading.Thread(target=self.run)
-        self.thread.start()
-
-    def run(self) -> None:
-        due = time.monotonic()
-        while (now := time.monotonic()) < self.until:
-            if self.rate:
-                due += self.random.expovariate(self.rate)
-                time.sleep(max(0.0, due - now))
-            kind = self.random.choices(list(MIX), list(MIX.values()))[0]
-            self.sent += 1
-            try:
-                self.methods[kind](REQUESTS[kind], timeout=20,
-                                   metadata=who(self.name))
-                self.served += 1
-            except grpc.RpcError:
-                pass
-
-    def join(self) -> "Client":
-        self.thread.join()
-        self.link.close()
-        return self
-
-
-def fair(server: Axisd, rate: float, count: int = FAIR) -> list:
-    until = time.monotonic() + SECONDS
-    return [c.join() for c in [Client(server.address, f"fair{i}", rate, until)
-                               for i in range(count)]]
-
-
-def be_greedy(address: str) -> None:
-    """Has GREEDY calls under way at all times, until killed."""
+def call_greedily(address: str, wanted: threading.Event) -> None:
     serve = methods(channel(address))
     chance, room = random.Random(1), threading.Semaphore(GREEDY)
     while True:
+        wanted.wait()
         room.acquire()
         kind = chance.choices(list(MIX), list(MIX.values()))[0]
         call = serve[kind].future(REQUESTS[kind], timeout=20,
@@ -130,31 +60,35 @@ def be_greedy(address: str) -> None:
         call.add_done_callback(lambda _: room.release())
 
 
-def flags(folder: str) -> list:
-    """Of a server that knows the clients, and logs their calls."""
-    rules = pathlib.Path(folder) / "rules"
-    rules.write_text("".join(
-        f'rules {{ name: "{n}" token_sha256: '
-        f'"{hashlib.sha256(n.encode()).hexdigest()}" '
-        "allow: METHOD_GROUP_OPS }\n"
-        for n in ["greedy", *(f"fair{i}" for i in range(FAIR + 1))]))
-    return [f"--access_rules={rules}", "--access_log=true",
-            "--log_format=json"]
+def be_greedy(address: str) -> None:
+    """Has GREEDY calls under way when the last line it was sent says so."""
+    wanted = threading.Event()
+    threading.Thread(target=call_greedily, args=(address, wanted),
+                     daemon=True).start()
+    for line in sys.stdin:
+        wanted.set() if line == "call\n" else wanted.clear()
 
 
-class Lines:
-    """The lines of the access log that were written since the last look."""
+class Greedy:
+    """The greedy client: a process of its own, for the length of a `with`."""
 
-    def __init__(self, server: Axisd):
-        self.server, self.at = server, 0
+    def __init__(self, address: str):
+        self.process = subprocess.Popen(
+            ["nice", "-n", "10", sys.executable, __file__, "--greedy", address],
+            stdin=subprocess.PIPE, text=True, bufsize=1)
+        time.sleep(1.5)  # it compiles the protos first
 
-    def take(self) -> list:
-        time.sleep(0.2)  # lines are written behind our back
-        text = self.server.output()
-        end = text.rfind("\n") + 1
-        new, self.at = text[self.at:end], end
-        return [entry for line in new.splitlines()
-                if (entry := json.loads(line))["event"] == "call"]
+    def __enter__(self) -> "Greedy":
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def tell(self, what: str) -> None:
+        """`call` or `wait`; returns when it has begun, or has its answers."""
+        self.process.stdin.write(what + "\n")
+        time.sleep(0.5)
 
 
 def quantile(values: list, q: float) -> float:
@@ -176,13 +110,31 @@ def p99_by_kind(lines: list) -> dict:
     return {kind: quantile(took[kind], 0.99) for kind in MIX}
 
 
-def ask_health(server: Axisd, stop: threading.Event, took: list) -> None:
-    with channel(server.address) as link:
-        stub = health_pb2_grpc.HealthStub(link)
-        while not stop.wait(0.05):
-            start = time.monotonic()
-            stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
-            took.append(time.monotonic() - start)
+class Health:
+    """Asks for the server's health, over and over, for the length of a `with`."""
+
+    def __init__(self, server: Axisd, took: list):
+        self.server, self.took = server, took
+        self.enough = threading.Event()
+        self.thread = threading.Thread(target=self.ask)
+
+    def __enter__(self) -> None:
+        self.thread.start()
+
+    def __exit__(self, *_) -> None:
+        self.enough.set()
+        self.thread.join()
+
+    def ask(self) -> None:
+        with channel(self.server.address) as link:
+            stub = health_pb2_grpc.HealthStub(link)
+            while not self.enough.wait(0.05):
+                start = time.monotonic()
+                try:
+                    stub.Check(health_pb2.HealthCheckRequest(), timeout=10)
+                    self.took.append(time.monotonic() - start)
+                except grpc.RpcError:
+                    self.took.append(math.inf)
 
 
 def share_cores(server: Axisd, policy: int) -> bool:
@@ -196,27 +148,55 @@ def share_cores(server: Axisd, policy: int) -> bool:
         return False
 
 
+def stolen() -> float:
+    """CPU seconds that the hypervisor has given to others, of all cores."""
+    with open("/proc/stat") as stat:
+        return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
+class Slice(typing.NamedTuple):
+    """SECONDS of fair clients at work."""
+
+    stolen: float   # seconds
+    clients: list
+    lines: list     # of the access log, of all clients
+
+    @property
+    def quiet(self) -> bool:
+        return self.stolen < QUIET * SECONDS * os.cpu_count()
+
+
+def measure(server: Axisd, lines: Lines, rate: float) -> Slice:
+    lines.take()
+    before = stolen()
+    clients = fair(server, SECONDS, rate)
+    return Slice(stolen() - before, clients, lines.take())
+
+
+def quietest(slices: list) -> tuple:
+    """Clients and lines of the TURNS slices in which the least was stolen."""
+    chosen = sorted(slices, key=lambda one: one.stolen)[:TURNS]
+    return ([client for one in chosen for client in one.clients],
+            [line for one in chosen for line in one.lines])
+
+
 def beside_greedy(check: Checks, server: Axisd, lines: Lines, rate: float,
                   noise: float) -> tuple:
     """Returns fair clients alone and beside it, its lines, times of health."""
-    calm = fair(server, rate)
-    before = p99_by_kind(lines.take())
-    greedy = subprocess.Popen(["nice", "-n", "10", sys.executable, __file__,
-                               "--greedy", server.address])
-    health, stop = [], threading.Event()
-    asker = threading.Thread(target=ask_health, args=(server, stop, health))
-    try:
-        time.sleep(1.5)
-        lines.take()
-        asker.start()
-        loaded = fair(server, rate)
-        found = lines.take()
-    finally:
-        stop.set()
-        greedy.kill()
-        greedy.wait()
-    asker.join()
-    after = p99_by_kind(found)
+    alone, beside, health = [], [], []
+    with Greedy(server.address) as greedy:
+        while len(alone) < MOST_TURNS and any(
+                sum(one.quiet for one in slices) < TURNS
+                for slices in (alone, beside)):
+            alone.append(measure(server, lines, rate))
+            greedy.tell("call")
+            with Health(server, health):
+                beside.append(measure(server, lines, rate))
+            greedy.tell("wait")
+    print(f"quiet: {sum(one.quiet for one in alone)} of {len(alone)} turns alone, "
+          f"{sum(one.quiet for one in beside)} beside the greedy one")
+    (calm, quiet), (loaded, found) = quietest(alone), quietest(beside)
+    before, after = p99_by_kind(quiet), p99_by_kind(found)
     for kind in MIX:
         print(f"p99 of fair calls of {kind}: {before[kind] * 1e3:.2f} ms "
               f"alone, {after[kind] * 1e3:.2f} ms beside the greedy one")
@@ -225,13 +205,21 @@ def beside_greedy(check: Checks, server: Axisd, lines: Lines, rate: float,
     return calm, loaded, found, health
 
 
+def kept_least(clients: list) -> float:
+    """The least part of what it sent that any of them was served."""
+    sent, served = collections.Counter(), collections.Counter()
+    for client in clients:
+        sent[client.name] += client.sent
+        served[client.name] += client.served
+    return min(served[name] / max(1, sent[name]) for name in sent)
+
+
 def run(check: Checks, server: Axisd) -> None:
     lines = Lines(server)
-    closed = fair(server, rate=0, count=FAIR + 1)
+    closed = fair(server, SECONDS, rate=0, count=FAIR + 1)
     capacity = sum(c.served for c in closed) / SECONDS
     print(f"capacity: {capacity:.0f} calls/s to {FAIR + 1} clients without "
           f"pause; a share is {capacity / (FAIR + 1):.0f} calls/s")
-    lines.take()
     rate = capacity / (FAIR + 1) / 3
 
     if share_cores(server, os.SCHED_RR):
@@ -241,14 +229,14 @@ def run(check: Checks, server: Axisd) -> None:
     print("the server and its clients on equal terms:")
     calm, loaded, found, health = beside_greedy(check, server, lines, rate,
                                                 NOISE_SHARED)
-    kept = [c.served / max(c.sent, 1) for c in loaded]
+    kept = kept_least(loaded)
     rates = sum(c.served for c in loaded) / max(
         1, sum(c.served for c in calm))
-    print(f"fair clients: each was served {min(kept) * 100:.1f} % or more of "
+    print(f"fair clients: each was served {kept * 100:.1f} % or more of "
           f"what it sent; all together {rates * 100:.0f} % of what they had "
           f"alone")
     check("each fair client keeps 90 % of what it asks of its share",
-          min(kept) >= 0.9, kept)
+          kept >= 0.9, kept)
     check("together they keep 90 %", rates >= 0.9, rates)
 
     refused = [line for line in found if line["code"] == "RESOURCE_EXHAUSTED"]
@@ -257,7 +245,7 @@ def run(check: Checks, server: Axisd) -> None:
              if kind_of(line) == SMALL]
     every = [line["seconds"] for line in refused]
     offered = [line for line in found if line["client"] == "greedy"]
-    print(f"greedy: {len(offered) / SECONDS:.0f} calls/s, "
+    print(f"greedy: {len(offered) / SECONDS / TURNS:.0f} calls/s, "
           f"{100 * (len(refused) - len(mine)) / max(1, len(offered)):.0f} % "
           f"refused; fair ones refused: {len(mine)}")
     print(f"refusals: {len(every)}, p99 {quantile(every, .99) * 1e3:.3f} ms; "
@@ -284,8 +272,7 @@ def main() -> None:
                    f"--max_inflight_calls={UNDER_WAY}",
                    "--max_message_bytes=1MiB",
                    "--max_inflight_bytes=8MiB") as server:
-            # The best of three: what is tested is the server, not what else
-            # this machine is doing.
+            # The best of three: what else this machine is doing is not tested.
             for attempt in range(1, ATTEMPTS + 1):
                 check = Checks()
                 run(check, server)

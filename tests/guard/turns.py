@@ -12,8 +12,9 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from overload import (LARGE, REQUESTS, Axisd, Checks, Lines, channel, flags,
-                      methods, pipeline, who)
+from clients import (LARGE, REQUESTS, Axisd, Lines, channel, flags, methods,
+                     pipeline, who)
+from harness import Checks
 
 LONG, SHORT = 3, 30  # calls: at a time, and one after the other
 
