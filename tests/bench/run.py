@@ -20,6 +20,11 @@ import report
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent))
+
+from stolen import quietest, watch  # noqa: E402
+
+MOST = 3  # times as many rounds as are asked for, to find quiet ones among
 BITS = {"u1": 1, "u4": 4, "u8": 8, "f16": 16, "bf16": 16, "f32": 32,
         "f64": 64, "c128": 128}
 # Each is installed on its own, so that one that is out of reach does not take
@@ -108,12 +113,18 @@ class Worker:
     def begin(self, case):
         """Starts a case; returns the checksum of its outputs."""
         crc, *self.names = [word.strip() for word in self.ask(case)]
-        self.samples = {name: [] for name in self.names}
+        self.runs = []
         return crc
 
-    def round(self):
-        for name, seconds in zip(self.names, self.ask("round")):
-            self.samples[name].append(float(seconds))
+    def round(self, enough):
+        """Has everybody take a sample, unless `enough` rounds were quiet."""
+        if sum(run.quiet for run in self.runs) < enough:
+            self.runs.append(watch(lambda: dict(
+                zip(self.names, map(float, self.ask("round"))))))
+
+    def samples(self, name, count):
+        """The seconds of one in the quietest rounds, sorted."""
+        return sorted(taken[name] for taken in quietest(self.runs, count))
 
 
 def command_of(case):
@@ -151,15 +162,15 @@ def measure(case, workers, rounds, percentile, agreement):
     sums = {worker.begin(command_of(case)) for worker in workers}
     if len(sums) != 1:
         sys.exit(f"{case['name']}: two opinions on what is right")
-    for _ in range(rounds):
+    for _ in range(MOST * rounds):
         for worker in workers:
-            worker.round()
+            worker.round(rounds)
     records = []
     for threads in sorted({worker.threads for worker in workers}):
         rates = {}
         for worker in workers:
             for name in worker.names if worker.threads == threads else []:
-                samples = sorted(worker.samples[name])
+                samples = worker.samples(name, rounds)
                 seconds = samples[(len(samples) - 1) * percentile // 100]
                 rate = 2 * bytes_of(case) / seconds / 1e9
                 if name == "memcpy" and worker.python:

@@ -28,20 +28,18 @@ import sys
 import tempfile
 import threading
 import time
-import typing
 
 import grpc
 from clients import (FAIR, LARGE, MIDDLE, MIX, REQUESTS, SMALL, Axisd, Lines,
                      channel, fair, flags, methods, who)
 from harness import Checks, health_pb2, health_pb2_grpc
+from stolen import Run, quietest, watch
 
 UNDER_WAY = 8   # --max_inflight_calls
 GREEDY = 10 * UNDER_WAY
 # Turns alone and beside the greedy one: until so many of each were quiet, for a p99
-# of a thousand ops (of a few hundred it scatters), or there were so many. Quiet are
-# those in which less than this part of the cores' time was stolen from us.
+# of a thousand ops (of a few hundred it scatters), or there were so many.
 TURNS, MOST_TURNS, SECONDS = 4, 8, 3.0
-QUIET = 0.03
 # What two noisy cores may add to twice the time: much where they are shared with
 # the clients on equal terms.
 NOISE_AHEAD, NOISE_SHARED = 0.0001, 0.010
@@ -148,36 +146,16 @@ def share_cores(server: Axisd, policy: int) -> bool:
         return False
 
 
-def stolen() -> float:
-    """CPU seconds that the hypervisor has given to others, of all cores."""
-    with open("/proc/stat") as stat:
-        return int(stat.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
-
-
-class Slice(typing.NamedTuple):
-    """SECONDS of fair clients at work."""
-
-    stolen: float   # seconds
-    clients: list
-    lines: list     # of the access log, of all clients
-
-    @property
-    def quiet(self) -> bool:
-        return self.stolen < QUIET * SECONDS * os.cpu_count()
-
-
-def measure(server: Axisd, lines: Lines, rate: float) -> Slice:
+def measure(server: Axisd, lines: Lines, rate: float) -> Run:
+    """Fair clients, and the lines of all clients meanwhile."""
     lines.take()
-    before = stolen()
-    clients = fair(server, SECONDS, rate)
-    return Slice(stolen() - before, clients, lines.take())
+    return watch(lambda: (fair(server, SECONDS, rate), lines.take()))
 
 
-def quietest(slices: list) -> tuple:
-    """Clients and lines of the TURNS slices in which the least was stolen."""
-    chosen = sorted(slices, key=lambda one: one.stolen)[:TURNS]
-    return ([client for one in chosen for client in one.clients],
-            [line for one in chosen for line in one.lines])
+def joined(runs: list) -> tuple:
+    """Clients and lines of the quietest turns."""
+    clients, lines = zip(*quietest(runs, TURNS))
+    return sum(clients, []), sum(lines, [])
 
 
 def beside_greedy(check: Checks, server: Axisd, lines: Lines, rate: float,
@@ -186,17 +164,17 @@ def beside_greedy(check: Checks, server: Axisd, lines: Lines, rate: float,
     alone, beside, health = [], [], []
     with Greedy(server.address) as greedy:
         while len(alone) < MOST_TURNS and any(
-                sum(one.quiet for one in slices) < TURNS
-                for slices in (alone, beside)):
+                sum(run.quiet for run in runs) < TURNS
+                for runs in (alone, beside)):
             alone.append(measure(server, lines, rate))
             greedy.tell("call")
             with Health(server, health):
                 beside.append(measure(server, lines, rate))
             greedy.tell("wait")
-    print(f"quiet: {sum(one.quiet for one in alone)} of {len(alone)} turns alone, "
-          f"{sum(one.quiet for one in beside)} beside the greedy one")
-    (calm, quiet), (loaded, found) = quietest(alone), quietest(beside)
-    before, after = p99_by_kind(quiet), p99_by_kind(found)
+    print(f"quiet: {sum(run.quiet for run in alone)} of {len(alone)} turns alone, "
+          f"{sum(run.quiet for run in beside)} beside the greedy one")
+    (calm, calls), (loaded, found) = joined(alone), joined(beside)
+    before, after = p99_by_kind(calls), p99_by_kind(found)
     for kind in MIX:
         print(f"p99 of fair calls of {kind}: {before[kind] * 1e3:.2f} ms "
               f"alone, {after[kind] * 1e3:.2f} ms beside the greedy one")

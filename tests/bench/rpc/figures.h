@@ -1,8 +1,10 @@
 // What calls took: the clock of the client, and what Linux counts of processes.
 #pragma once
 
+#include <sys/sysinfo.h>
 #include <sys/types.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -46,6 +48,31 @@ inline Usage UsageOf(pid_t pid) {
   words >> usage.minor_faults;  // field 10 of proc(5)
   return usage;
 }
+
+// What a hypervisor takes from this machine while this exists; nothing where it
+// does not tell.
+class StealWatch {
+ public:
+  double Seconds() const { return Since(start_); }
+
+  // Whether that is less than 3 % of the time of all cores.
+  bool WasQuiet() const {
+    return StolenSeconds() - before_ < 0.03 * Seconds() * get_nprocs();
+  }
+
+ private:
+  static double StolenSeconds() {
+    std::ifstream file("/proc/stat");
+    std::string skipped;
+    for (int i = 0; i < 8; ++i) file >> skipped;
+    double ticks = 0;
+    file >> ticks;  // the eighth figure of proc(5)
+    return ticks / static_cast<double>(sysconf(_SC_CLK_TCK));
+  }
+
+  const double before_ = StolenSeconds();
+  const Clock::time_point start_ = Clock::now();
+};
 
 // Starts the count of PeakMiB anew.
 inline void ResetPeak(pid_t pid) {
