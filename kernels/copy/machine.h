@@ -23,9 +23,10 @@ struct Machine {
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
   // without on 32 MiB of L3, of a core that looks up and of one that does not.
-  // Several workers get more out of a cache than one, not out of the memory.
-  bool StreamsTiles(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 8, 13);
+  // Several workers get more out of a cache than one, not out of the memory:
+  // less where columns compete for the same places in it.
+  bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
+    return Exceeds(total_bytes, 8, compete ? 9 : 13);
   }
   bool StreamsInterleaved(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 20);

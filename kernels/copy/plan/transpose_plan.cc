@@ -128,7 +128,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                    const Machine& machine) {
   plan.kernel = Kernel::kTranspose;
   const Spacing spacing(plan, machine);
-  const bool stream = machine.StreamsTiles(total_bytes);
+  const bool stream = machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
   const bool in_l2 = total_bytes < machine.l2;
   const int64_t item = plan.item;
   Runs runs =
