@@ -138,6 +138,8 @@ KERNELS = [
      "StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);",
      "StreamVectors(d, vectors, kItems, dst + b * kNumA);", ENGINE),
     ("kernels/copy/block/interleave-inl.h",
+     "vectors + (kItems - left) * kNumA, left", "vectors, left", ENGINE),
+    ("kernels/copy/block/interleave-inl.h",
      "StreamVectors(d, lines[b], kLineItems, columns[b] + a);",
      "StreamVectors(d, lines[b], kItems, columns[b] + a);", ENGINE),
     ("kernels/copy/block/thin-inl.h",

@@ -97,14 +97,21 @@ HWY_INLINE void InterleaveRows(D d, const std::array<const T*, kRows> rows,
   };
   int64_t b = 0;
   if constexpr (kStream) {
+    HWY_ALIGN T vectors[kNumA * kItems];  // Highway interleaves to memory only
     for (; b + kItems <= num_b; b += kItems) {
       if (ahead != 0)
         for (const T* row : rows)
           hwy::Prefetch(reinterpret_cast<const uint8_t*>(row + b) + ahead);
-      // Highway interleaves to memory only.
-      HWY_ALIGN T vectors[kNumA * kItems];
       interleave(d, row_at(b), vectors);
       StreamVectors(d, vectors, kNumA * kItems, dst + b * kNumA);
+    }
+    // A line that has just been streamed must not be touched again: it would
+    // be waited for until it is in memory, and read back.
+    const int64_t left = num_b - b;
+    if (left * kNumA % kItems == 0) {
+      if (left > 0) interleave(d, row_at(num_b - kItems), vectors);
+      return StreamVectors(d, vectors + (kItems - left) * kNumA, left * kNumA,
+                           dst + b * kNumA);
     }
   }
   ForEachStep(b, num_b, kItems, [=](int64_t at) HWY_ATTR {
