@@ -122,6 +122,15 @@ int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
   return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
 
+// Whether rows, in lines of their own, are better taken further than they go by
+// themselves before there are more of them: of short ones every line is read
+// over and over. Not measured with lookups.
+bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
+  return !spacing.wide && plan.columns.empty() && spacing.row >= kLineBytes &&
+         plan.b.extent * spacing.item < kLineBytes &&
+         plan.a.extent * spacing.item >= 2 * kLineBytes;
+}
+
 }  // namespace
 
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
@@ -136,6 +145,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
+  if (RowsGoFirst(plan, spacing))
+    Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   Grow(plan.a, &Loop::dst_stride, item, std::max(runs.a_bytes, kLongItem),
        loops);
   const int64_t run = plan.a.extent * item;
