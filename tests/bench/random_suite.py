@@ -12,14 +12,16 @@ import math
 import random
 import sys
 
+from run import BITS
+
 EXTENTS = [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 48, 56, 60,
            64, 80, 96, 100, 112, 120, 128, 160, 192, 196, 224, 240, 256, 300]
-BYTES = {"u8": 1, "f16": 2, "f32": 4, "f64": 8}
 LOG2_BYTES = 16, 25  # of the least and the largest tensor
 
 
 def shape_of(chance, item):
-    """Extents as they are common, but one, which makes up for the size."""
+    """For items of so many bytes: extents as they are common, but one,
+    which makes up for the size."""
     while True:
         shape = chance.choices(EXTENTS, k=chance.choice([2, 3, 3, 4, 4]))
         k = chance.randrange(len(shape))
@@ -52,7 +54,7 @@ def cases(count, seed):
     chance, found = random.Random(seed), []
     while len(found) < count:
         dtype = chance.choice(["u8", "f16", "f32", "f32", "f64"])
-        shape = shape_of(chance, BYTES[dtype])
+        shape = shape_of(chance, BITS[dtype] // 8)
         op = op_of(chance, shape)
         if op is None:
             continue

@@ -30,9 +30,9 @@ import threading
 import time
 
 import grpc
-from clients import (FAIR, LARGE, MIDDLE, MIX, REQUESTS, SMALL, Axisd, Lines,
-                     channel, fair, flags, methods, who)
-from harness import Checks, health_pb2, health_pb2_grpc
+from clients import (FAIR, LARGE, MIDDLE, MIX, REQUESTS, SMALL, Lines, fair,
+                     flags, methods, who)
+from harness import Axisd, Checks, channel, health_pb2, health_pb2_grpc
 from stolen import Run, quietest, watch
 
 UNDER_WAY = 8   # --max_inflight_calls

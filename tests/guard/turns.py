@@ -12,9 +12,8 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
-from clients import (LARGE, REQUESTS, Axisd, Lines, channel, flags, methods,
-                     pipeline, who)
-from harness import Checks
+from clients import LARGE, REQUESTS, Lines, flags, methods, pipeline, who
+from harness import Axisd, Checks, channel
 
 LONG, SHORT = 3, 30  # calls: at a time, and one after the other
 
