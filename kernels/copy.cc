@@ -218,9 +218,11 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   const std::byte* const from = whole.bytes().data();
   const uint8_t* const end = Bytes(from + whole.bytes().size());
   const int64_t total_bytes = BytesOf(targets);
-  std::vector<Move> moves;
+  absl::InlinedVector<Move, 4> moves;
   for (const Target& target : targets) {
-    if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst))
+    if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst) ||
+        (total_bytes < kSerialBytes &&
+         CopySingleRun(*target.plan, from, target.dst)))
       continue;
     if (!target.plan->places.empty()) {
       const Move move = MoveOf(*target.plan, Bytes(from), target.dst);

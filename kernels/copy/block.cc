@@ -12,6 +12,7 @@
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
+#include "kernels/copy/block/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/transpose-inl.h"

@@ -32,7 +32,7 @@ struct Block {
   int64_t a_step, b_step;
   const int64_t* rows;
   const int64_t* columns;
-  // If not 0, rows[a] == a * row_step and columns[b] == b * column_step:
+  // If not 0, rows follow one another row_step apart, and columns column_step:
   // kernels that do so much for an item that it pays need not look them up.
   int64_t row_step, column_step;
   bool packed;  // columns[b] == b * num_a * item

@@ -4,7 +4,6 @@
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
@@ -146,6 +145,10 @@ std::optional<Loop> FindShared(std::span<const Move> moves) {
   return shared;
 }
 
+// What stays in cache from the first move to the last, for all the lines they
+// share.
+int64_t BandBytes() { return ThisMachine().l2 / 8; }
+
 // Walks the source once, in bands of the loop `shared`, for all of `moves`.
 void MoveBands(std::span<const Move> moves, const Loop& shared,
                int64_t total_bytes, const uint8_t* src_end) {
@@ -154,11 +157,8 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
     int64_t dst_stride;
   };
   const int64_t bytes = BytesOf(moves);
-  // Bands that stay in cache from the first move to the last, for all the
-  // lines they share.
-  const int64_t band_bytes = ThisMachine().l2 / 8;
   const int64_t grain = std::clamp<int64_t>(
-      band_bytes / std::max<int64_t>(1, bytes / shared.extent), 1,
+      BandBytes() / std::max<int64_t>(1, bytes / shared.extent), 1,
       shared.extent);
   const int64_t bands = (shared.extent + grain - 1) / grain;
   absl::InlinedVector<Banded, 4> banded;
@@ -196,10 +196,13 @@ bool Follows(const Move& move, const Move& next) {
          move.copy.item <= kLongestColumn;
 }
 
+// Where the columns of all moves go.
+using Columns = absl::InlinedVector<int64_t, 16>;
+
 // Joins moves that follow one another to one of columns, whose offsets are
 // kept in `columns`.
 absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
-                                         std::vector<int64_t>& columns) {
+                                         Columns& columns) {
   columns.reserve(moves.size());  // so that spans stay valid
   absl::InlinedVector<Move, 4> joined;
   for (size_t i = 0; i < moves.size();) {
@@ -225,14 +228,14 @@ absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
 void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
              int64_t total_bytes) {
   if (moves.size() == 1) return MoveOne(moves[0], total_bytes, src_end);
-  std::vector<int64_t> columns;
+  Columns columns;
   auto joined = JoinColumns(moves, columns);
   // The longest items first: with them nearly all lines of a band come in, in
   // an order that the machine foresees, and the others find theirs.
-  std::stable_sort(
-      joined.begin(), joined.end(),
-      [](const Move& x, const Move& y) { return x.copy.item > y.copy.item; });
-  if (joined.size() > 1)
+  std::ranges::sort(joined, [](const Move& x, const Move& y) {
+    return std::pair(-x.copy.item, x.src) < std::pair(-y.copy.item, y.src);
+  });
+  if (joined.size() > 1 && BytesOf(joined) > BandBytes())
     if (const std::optional<Loop> shared = FindShared(joined))
       return MoveBands(joined, *shared, total_bytes, src_end);
   for (const Move& move : joined) MoveOne(move, total_bytes, src_end);

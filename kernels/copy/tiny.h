@@ -1,5 +1,5 @@
-// Tiny copies: so few items that they are moved before a plan for blocks of
-// them would be made.
+// Tiny copies: so few items, or runs, that they are moved before a plan for
+// blocks of them would be made.
 #pragma once
 
 #include <cstddef>
@@ -59,6 +59,18 @@ inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst) {
     default:
       return false;
   }
+}
+
+// Carries out `plan` if it is one run of bytes, as whoever takes outer axes
+// apart has it; else returns false. For runs that one worker keeps in cache.
+inline bool CopySingleRun(const Plan& plan, const std::byte* src,
+                          std::byte* dst) {
+  if (!plan.loops.empty() || !plan.places.empty() ||
+      (plan.run | plan.src_offset | plan.dst_offset) % 8 != 0)
+    return false;
+  std::memcpy(dst + plan.dst_offset / 8, src + plan.src_offset / 8,
+              static_cast<size_t>(plan.run / 8));
+  return true;
 }
 
 }  // namespace axis

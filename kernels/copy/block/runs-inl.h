@@ -6,7 +6,6 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/prefetch.h"
 
 #if defined(AXIS_BLOCK_RUNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_RUNS_INL_H_
@@ -177,51 +176,6 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
     hn::Stream(hn::LoadU(d, src + i + part), d, dst + i + part);
   if (i < bytes) CopyRun(dst + i, src + i, bytes - i);
 #endif
-}
-
-// Moves the items of a block one by one.
-HWY_INLINE void MoveRows(const Block& block, Prefetcher& prefetcher) {
-  const int64_t lines = PrefetchLines(block.num_a, block.item);
-  WithCopier(block.item, [&block, &prefetcher, lines](auto copy) HWY_ATTR {
-    // Copies of what the loops need: for all the compiler knows, the bytes they
-    // write could be those of the block itself.
-    const int64_t num_a = block.num_a, num_b = block.num_b;
-    const int64_t a_step = block.a_step, b_step = block.b_step;
-    const int64_t* const rows = block.rows;
-    const int64_t* const columns = block.columns;
-    const Loop batch = block.batch;
-    const bool prefetch = prefetcher.has_block();
-    for (int64_t t = 0; t < batch.extent; ++t) {
-      const uint8_t* src = block.src + t * batch.src_stride;
-      uint8_t* const to = block.dst + t * batch.dst_stride;
-      for (int64_t b = 0; b < num_b; ++b, src += b_step) {
-        uint8_t* dst = to + columns[b];
-        for (int64_t a = 0; a < num_a; ++a, dst += a_step)
-          copy(dst, src + rows[a]);
-        if (prefetch) prefetcher.Prefetch(lines);
-      }
-    }
-  });
-}
-
-HWY_INLINE void MoveRows(const Block& block) {
-  Prefetcher nothing;
-  MoveRows(block, nothing);
-}
-
-// The same, past the caches.
-inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
-  const int64_t lines = PrefetchLines(1, block.item);
-  for (int64_t t = 0; t < block.batch.extent; ++t)
-    for (int64_t a = 0; a < block.num_a; ++a)
-      for (int64_t b = 0; b < block.num_b; ++b) {
-        StreamRun(block.dst + t * block.batch.dst_stride + block.columns[b] +
-                      a * block.a_step,
-                  block.src + t * block.batch.src_stride + block.rows[a] +
-                      b * block.b_step,
-                  block.item);
-        prefetcher.Prefetch(lines);
-      }
 }
 
 }  // namespace HWY_NAMESPACE

@@ -5,6 +5,7 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/pieces-inl.h"
+#include "kernels/copy/block/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
 #if defined(AXIS_BLOCK_SPILL_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -108,9 +109,9 @@ class SpillingStep {
   hn::Vec<Bytes> places_;
 };
 
-// Transposes columns of at most kRows items, in repetitions that follow one
-// another or in one, as far as there is room for vectors; returns the number of
-// columns, of all repetitions.
+// Transposes columns of at most kRows items, as far as there is room for
+// vectors; returns the number of columns, of all repetitions.
+// REQUIRES: repetitions follow one another, or columns fill vectors.
 template <int64_t kItem, int64_t kRows, int64_t kPieces>
 int64_t TransposeVectorsOf(const Block& block) {
   using Step = SpillingStep<kItem, kRows, kPieces>;
@@ -121,11 +122,13 @@ int64_t TransposeVectorsOf(const Block& block) {
   // Whole repetitions, and then whole steps of one.
   const int64_t steps = (num_b + kColumns - 1) / kColumns;
   const int64_t span = num_b * run;
+  const int64_t pitch = batch.extent == 1 ? span : batch.dst_stride;
   const int64_t whole = std::min(
       {batch.extent,
        WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
                      std::max<int64_t>(1, batch.src_stride)),
-       WindowsWithin(batch.extent * span, span - run + Step::kBytes, span)});
+       WindowsWithin((batch.extent - 1) * pitch + span,
+                     span - run + Step::kBytes, pitch)});
   const int64_t some =
       kColumns * std::min(num_b / kColumns,
                           WindowsWithin((batch.extent - whole) * span,
@@ -133,7 +136,7 @@ int64_t TransposeVectorsOf(const Block& block) {
                                         kColumns * run));
   for (int64_t t = 0; t <= whole; ++t) {
     int64_t at = t * batch.src_stride;
-    uint8_t* dst = block.dst + t * span;
+    uint8_t* dst = block.dst + t * pitch;
     for (int64_t left = t < whole ? num_b : some; left > 0; left -= kColumns) {
       step.Move(at, left, dst);
       at += Step::kRead;
@@ -147,8 +150,8 @@ int64_t TransposeVectorsOf(const Block& block) {
   uint8_t scratch[kColumns * Step::kBytes];
   step.Move((batch.extent - 1) * batch.src_stride + (num_b - kColumns) * kItem,
             kColumns, scratch);
-  CopyRun(block.dst + done * run, scratch + (kColumns - left) * run,
-          left * run);
+  CopyRun(block.dst + (batch.extent - 1) * pitch + span - left * run,
+          scratch + (kColumns - left) * run, left * run);
   return done + left;
 }
 
@@ -176,9 +179,10 @@ int64_t TransposeVectors(const Block& block) {
 template <int64_t kItem>
 void TransposeSpilling(const Block& block) {
   const Loop batch = block.batch;
+  const int64_t run = block.num_a * kItem;
+  const bool spills = run != kPieceBytes && run != 2 * kPieceBytes;
   Block part = block;
-  if (batch.extent > 1 &&
-      batch.dst_stride != block.num_a * block.num_b * kItem) {
+  if (batch.extent > 1 && spills && batch.dst_stride != block.num_b * run) {
     part.batch.extent = 1;
     for (int64_t t = 0; t < batch.extent; ++t) {
       TransposeSpilling<kItem>(part);

@@ -122,13 +122,35 @@ int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
   return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
 
+// Whether columns follow one another in the destination.
+bool ArePacked(const BlockPlan& plan) {
+  return plan.columns.empty() &&
+         plan.b.loops[0].dst_stride == plan.a.extent * plan.item;
+}
+
+// Whether blocks fit a few vectors: they are best left alone.
+bool FitVectors(const BlockPlan& plan) {
+  return ArePacked(plan) && plan.b.extent * plan.item >= kPiece &&
+         FitsVectors(plan.a.extent, plan.b.extent, plan.item);
+}
+
 // Whether rows, in lines of their own, are better taken further than they go by
 // themselves before there are more of them: of short ones every line is read
-// over and over. Not measured with lookups.
+// over and over.
 bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
-  return !spacing.wide && plan.columns.empty() && spacing.row >= kLineBytes &&
-         plan.b.extent * spacing.item < kLineBytes &&
-         plan.a.extent * spacing.item >= 2 * kLineBytes;
+  return plan.columns.empty() && spacing.row >= kLineBytes &&
+         plan.b.extent * spacing.item < kLineBytes && !FitVectors(plan);
+}
+
+// Short runs gain nothing from being put together, unless only that makes lines
+// of them; lines need not be.
+void PlanShort(BlockPlan& plan, int64_t run, bool spills) {
+  const bool lines = run % kLineBytes == 0;
+  plan.stage = plan.stream && !lines && !spills && ArePacked(plan) &&
+               plan.b.num_loops == 1;
+  plan.stream = plan.stage || (plan.stream && plan.lines && lines);
+  if (plan.stage) plan.lead = kMaxOffsets;
+  if (!plan.stream) plan.lead = 0;
 }
 
 }  // namespace
@@ -151,18 +173,14 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
        loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
-  const bool packed = plan.columns.empty() && plan.b.loops[0].dst_stride == run;
-  const bool spills = packed && run <= kSpillRun && !plan.fetch;
+  const bool spills = ArePacked(plan) && run <= kSpillRun && !plan.fetch;
   // What spills is written in one go; else a few KiB of the destination again.
   if (spills) {
     runs.b_bytes = 4096;
   } else if (stream && is_short) {
     runs.b_bytes = 512;
   }
-  // What fits a few vectors is best left alone.
-  const bool alone = packed && plan.b.extent * item >= kPiece &&
-                     FitsVectors(plan.a.extent, plan.b.extent, item);
-  if (plan.columns.empty() && !alone && !spills)
+  if (plan.columns.empty() && !FitVectors(plan) && !spills)
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
@@ -170,12 +188,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.lines = plan.lines && AreLines(plan, loops);
   // What is prefetched of rows that compete is evicted before its turn.
   if (plan.lines && spacing.RowsStayNear()) plan.lead = 0;
-  // Short runs gain nothing from being put together; lines need not be.
-  if (is_short) {
-    plan.stage = false;
-    plan.stream = plan.stream && plan.lines && run % kLineBytes == 0;
-    if (!plan.stream) plan.lead = 0;
-  }
+  if (is_short) PlanShort(plan, run, spills);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }
