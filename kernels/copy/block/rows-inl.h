@@ -72,12 +72,13 @@ HWY_INLINE void ForEachItem(const Block& block, Prefetcher& prefetcher,
   const Loop batch = block.batch;
   const bool packed = block.packed, prefetch = prefetcher.has_block();
   constexpr bool kSpills = !std::is_same_v<Copy, Last>;
+  const bool few = block.item <= kLineBytes && !prefetch;
   for (int64_t t = 0; t < batch.extent; ++t) {
     const uint8_t* src = block.src + t * batch.src_stride;
     uint8_t* const to = block.dst + t * batch.dst_stride;
     uint8_t* const first = to + columns[0];
     int64_t b = 0;
-    if (column_step != 0 && !prefetch && (packed || !kSpills)) {
+    if (few && column_step != 0 && (packed || !kSpills)) {
       b = kSpills ? num_b - 1 : num_b;
       switch (num_a) {
         case 2:

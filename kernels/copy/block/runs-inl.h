@@ -97,6 +97,9 @@ HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
 // From here on the machine finds out about a run by itself.
 inline constexpr int64_t kForeseenRun = 2048;
 
+// Up to here vectors are faster than what the C library does for such runs.
+inline constexpr int64_t kVectorRun = 128 << 10;
+
 // Calls f(copy), where copy(dst, src) copies `bytes` in the fastest way known
 // for that size. Chosen outside the loop over the runs: a call or a chain of
 // branches for each would cost more than the copy.
@@ -135,7 +138,7 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
   if (bytes < 32) return AXIS_COPIER(CopyHalves<16>(dst, src, bytes));
   if (bytes < 64) return AXIS_COPIER(CopyHalves<32>(dst, src, bytes));
   if (bytes < kForeseenRun) return AXIS_COPIER(CopyInOrder(dst, src, bytes));
-  if (bytes < kLibraryRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
+  if (bytes < kVectorRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
   return AXIS_COPIER(std::memcpy(dst, src, static_cast<size_t>(bytes)));
 #undef AXIS_COPIER
 }

@@ -16,6 +16,9 @@ constexpr int64_t kStreamColumns = 32;
 // So many rows ahead the source is prefetched where few columns are swept.
 constexpr int64_t kSweepLead = 16;
 
+// Rows at least this long are worth prefetching one by one.
+constexpr int64_t kLongRow = 256;
+
 // More repetitions are moved together where columns spill over: the last ones
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
@@ -128,26 +131,29 @@ bool ArePacked(const BlockPlan& plan) {
          plan.b.loops[0].dst_stride == plan.a.extent * plan.item;
 }
 
-// Whether blocks fit a few vectors: they are best left alone.
-bool FitVectors(const BlockPlan& plan) {
-  return ArePacked(plan) && plan.b.extent * plan.item >= kPiece &&
-         FitsVectors(plan.a.extent, plan.b.extent, plan.item);
+// Whether columns are moved as whole vectors, which spill over into the next.
+bool Spills(const BlockPlan& plan) {
+  return ArePacked(plan) && plan.a.extent * plan.item <= kSpillRun &&
+         !plan.fetch;
 }
 
 // Whether rows, in lines of their own, are better taken further than they go by
-// themselves before there are more of them: of short ones every line is read
-// over and over.
+// themselves before columns are: of short ones every line is read over and
+// over. Not if columns would then be the shorter side, or rows of vectors no
+// longer spill.
 bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
+  const int64_t b_bytes = plan.b.extent * plan.item;
   return plan.columns.empty() && spacing.row >= kLineBytes &&
-         plan.b.extent * spacing.item < kLineBytes && !FitVectors(plan);
+         b_bytes < kLineBytes && plan.b.extent < plan.a.extent &&
+         !(b_bytes >= kPiece && Spills(plan));
 }
 
 // Short runs gain nothing from being put together, unless only that makes lines
 // of them; lines need not be.
-void PlanShort(BlockPlan& plan, int64_t run, bool spills) {
+void PlanShort(BlockPlan& plan, int64_t run) {
   const bool lines = run % kLineBytes == 0;
-  plan.stage = plan.stream && !lines && !spills && ArePacked(plan) &&
-               plan.b.num_loops == 1;
+  plan.stage = plan.stream && !lines && ArePacked(plan) && !Spills(plan) &&
+               plan.b.num_loops == 1 && plan.b.extent * plan.item >= kLongRow;
   plan.stream = plan.stage || (plan.stream && plan.lines && lines);
   if (plan.stage) plan.lead = kMaxOffsets;
   if (!plan.stream) plan.lead = 0;
@@ -173,14 +179,17 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
        loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
-  const bool spills = ArePacked(plan) && run <= kSpillRun && !plan.fetch;
+  const bool spills = Spills(plan);
   // What spills is written in one go; else a few KiB of the destination again.
   if (spills) {
     runs.b_bytes = 4096;
   } else if (stream && is_short) {
     runs.b_bytes = 512;
   }
-  if (plan.columns.empty() && !FitVectors(plan) && !spills)
+  // What fits a few vectors is best left alone.
+  const bool alone = ArePacked(plan) && plan.b.extent * item >= kPiece &&
+                     FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !alone && !spills)
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
@@ -188,7 +197,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.lines = plan.lines && AreLines(plan, loops);
   // What is prefetched of rows that compete is evicted before its turn.
   if (plan.lines && spacing.RowsStayNear()) plan.lead = 0;
-  if (is_short) PlanShort(plan, run, spills);
+  if (is_short) PlanShort(plan, run);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }
