@@ -20,22 +20,16 @@ HWY_BEFORE_NAMESPACE();
 namespace axis {
 namespace HWY_NAMESPACE {
 
-// The bytes that are written for each item if whatever goes beyond it is then
-// overwritten by the next: a power of two. 0 if that must not be, for there is
-// no next, or no more to read.
+// The bytes that are moved for each item if whatever goes beyond it is then
+// overwritten by the next: a power of two. 0 if that must not be. What is read
+// beyond an item is the next one's of the source: no item of a block lies
+// beyond its last one, which is moved by itself.
 HWY_INLINE int64_t SpillBytes(const Block& block) {
-  const int64_t item = block.item, num_a = block.num_a;
-  if (item > kVectorBytes || block.a_step != item || num_a < 2) return 0;
+  const int64_t item = block.item;
+  if (item > kVectorBytes || block.a_step != item || block.num_a < 2) return 0;
   const auto bytes =
       static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(item)));
-  if (bytes == item) return 0;
-  const int64_t last_row =
-      block.row_step != 0 ? block.rows[num_a - 1]
-                          : *std::max_element(block.rows, block.rows + num_a);
-  const uint8_t* const last = block.src + last_row +
-                              (block.num_b - 1) * block.b_step +
-                              (block.batch.extent - 1) * block.batch.src_stride;
-  return block.src_end - last >= bytes ? bytes : 0;
+  return bytes == item ? 0 : bytes;
 }
 
 // Moves kRows rows of a block; where they begin is kept in registers. Looking
