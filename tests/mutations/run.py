@@ -17,6 +17,7 @@ import sys
 import time
 
 import defects
+import server_defects
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEST_SECONDS = 300  # a defect that makes a test hang is caught, too
@@ -120,7 +121,7 @@ def main() -> None:
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     text = sys.argv[2] if len(sys.argv) > 2 else ""
-    chosen = [d for d in defects.KERNELS + defects.SERVER if text in d[0]]
+    chosen = [d for d in defects.KERNELS + server_defects.SERVER if text in d[0]]
     if "avx512_vbmi" not in pathlib.Path("/proc/cpuinfo").read_text():
         for file in defects.VBMI:
             print(f"*** SKIPPED defects in {file}: nobody runs it on this CPU, "
