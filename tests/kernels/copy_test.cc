@@ -5,9 +5,12 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
+#include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <functional>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -127,6 +130,23 @@ TEST(CopyTest, MovesNarrowElementsAtEveryPhase) {
         checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
                       std::max(Reach(src), Reach(Dense(shape))));
       });
+}
+
+// As what comes in a stream may; what is left of the last byte is zero.
+TEST(CopyTest, MovesARunOfBytesToTheMiddleOfOne) {
+  const std::array<std::byte, 2> src = {std::byte{0x21}, std::byte{0x43}};
+  std::array<std::byte, 3> dst;
+  dst.fill(std::byte{0xff});
+  Plan plan;
+  plan.item_bits = 4;
+  plan.dst_offset = 4;
+  plan.run = 16;
+  const Target target = {&plan, dst.data()};
+  const std::span<const std::byte> piece = src;
+  Copy({&piece, 1}, {&target, 1}, nullptr);
+  const std::array<std::byte, 3> expected = {std::byte{0x1f}, std::byte{0x32},
+                                             std::byte{0x04}};
+  EXPECT_EQ(dst, expected);
 }
 
 TEST(CopyTest, ReadsTheSourceOfASplitForAllItsTargets) {

@@ -138,7 +138,7 @@ KERNELS = [
      "uint8_t* const first = to;", ENGINE),
     ("kernels/copy/tiny.h",
      "(plan.run | plan.src_offset | plan.dst_offset) % 8 != 0",
-     "(plan.run | plan.src_offset) % 8 != 0", ENGINE),
+     "(plan.src_offset | plan.dst_offset) % 8 != 0", ENGINE),
     # Lines of a few columns side by side.
     ("kernels/copy/block/transpose-inl.h",
      "begin < num_b; begin += breadth)",
