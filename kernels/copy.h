@@ -24,9 +24,9 @@ struct Target {
 // gets exactly the bits of its plan, each once; the unused bits of the last
 // unit of a narrow type are set to zero. Cannot fail.
 //
-// Pieces that are few and large are read where they lie; else they are brought
-// together first, in memory of `pool`, or of the heap if there is none. Returns
-// how many bytes that were; 0 if all was read in place.
+// Large pieces are read where they lie (kernels/copy/pieces/); small ones are
+// brought together first, in memory of `pool`, or of the heap if there is none.
+// Returns how many bytes those were; 0 if pieces were read in place.
 int64_t Copy(std::span<const std::span<const std::byte>> src,
              std::span<const Target> targets, BufferPool* pool = nullptr);
 

@@ -38,6 +38,16 @@ int64_t UnitBits(int64_t item_bits) { return item_bits % 3 == 0 ? 24 : 8; }
 
 }  // namespace
 
+bool IsWholeUnits(const Plan& plan) {
+  if (plan.item_bits % 8 == 0) return true;
+  const int64_t unit = UnitBytes(plan.item_bits) * 8;
+  auto whole = [&](int64_t n) { return n % unit == 0; };
+  return whole(plan.src_offset) && whole(plan.dst_offset) && whole(plan.run) &&
+         std::all_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& l) {
+           return whole(l.src_stride) && whole(l.dst_stride);
+         });
+}
+
 int64_t BitsOf(const Plan& plan) {
   int64_t bits = plan.run;
   for (const Loop& loop : plan.loops) bits *= loop.extent;

@@ -56,6 +56,17 @@ struct Plan {
   friend bool operator==(const Plan&, const Plan&) = default;
 };
 
+// The bytes that only move as one: an element of whole bytes, one byte of 1-,
+// 2- and 4-bit elements, a group of 3 bytes of 3- and 6-bit ones.
+constexpr int64_t UnitBytes(int64_t item_bits) {
+  if (item_bits % 8 == 0) return item_bits / 8;
+  return item_bits % 3 == 0 ? 3 : 1;
+}
+
+// Whether `plan` moves whole units to whole units: it then is a copy of bytes,
+// and can be cut between any two of them.
+bool IsWholeUnits(const Plan& plan);
+
 // How many bits of its destination `plan` writes.
 int64_t BitsOf(const Plan& plan);
 

@@ -5,6 +5,15 @@
 
 namespace axis {
 
+ByteCopy ByteCopyOf(const Plan& plan) {
+  ByteCopy copy;
+  copy.item = plan.run / 8;
+  for (const Loop& loop : plan.loops)
+    copy.loops.push_back(
+        {loop.extent, loop.src_stride / 8, loop.dst_stride / 8});
+  return copy;
+}
+
 int64_t BytesOf(const ByteCopy& copy) {
   int64_t bytes = copy.item;
   for (const Loop& loop : copy.loops) bytes *= loop.extent;

@@ -15,6 +15,10 @@ struct ByteCopy {
   absl::InlinedVector<Loop, 8> loops;
 };
 
+// `plan` without its offsets.
+// REQUIRES: IsWholeUnits(plan).
+ByteCopy ByteCopyOf(const Plan& plan);
+
 // How many bytes `copy` writes.
 int64_t BytesOf(const ByteCopy& copy);
 

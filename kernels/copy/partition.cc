@@ -223,10 +223,9 @@ absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
   return joined;
 }
 
-}  // namespace
-
-void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
-             int64_t total_bytes) {
+// Carries out moves that read side by side.
+void MoveTogether(std::span<const Move> moves, int64_t total_bytes,
+                  const uint8_t* src_end) {
   if (moves.size() == 1) return MoveOne(moves[0], total_bytes, src_end);
   Columns columns;
   auto joined = JoinColumns(moves, columns);
@@ -239,6 +238,33 @@ void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
     if (const std::optional<Loop> shared = FindShared(joined))
       return MoveBands(joined, *shared, total_bytes, src_end);
   for (const Move& move : joined) MoveOne(move, total_bytes, src_end);
+}
+
+}  // namespace
+
+Move MoveOf(const Plan& plan, const std::byte* src, std::byte* dst) {
+  return {.copy = ByteCopyOf(plan),
+          .src = reinterpret_cast<const uint8_t*>(src + plan.src_offset / 8),
+          .dst = reinterpret_cast<uint8_t*>(dst + plan.dst_offset / 8),
+          .columns = {}};
+}
+
+void MoveAll(std::span<Move> moves, const uint8_t* src_end,
+             int64_t total_bytes) {
+  if (moves.size() > 1) std::ranges::sort(moves, {}, &Move::src);
+  while (!moves.empty()) {
+    // Those that begin before the first goes on to its next index: there is
+    // nothing between them but each other.
+    int64_t reach = 0;
+    for (const Loop& loop : moves[0].copy.loops)
+      reach = std::max(reach, loop.src_stride);
+    const auto end = std::find_if(
+        moves.begin() + 1, moves.end(),
+        [&](const Move& move) { return move.src - moves[0].src >= reach; });
+    const auto together = static_cast<size_t>(end - moves.begin());
+    MoveTogether(moves.first(together), total_bytes, src_end);
+    moves = moves.subspan(together);
+  }
 }
 
 }  // namespace axis

@@ -1,6 +1,7 @@
 // Partition: dividing copies among the workers of the caller's TBB arena.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -18,10 +19,14 @@ struct Move {
   std::span<const int64_t> columns;
 };
 
-// Carries out `moves`, which all read the buffer that ends at `src_end`, and
-// reads what several of them share only once. They are part of an operation
-// that writes `total_bytes`: that decides what a cache will hold.
-void MoveAll(std::span<const Move> moves, const uint8_t* src_end,
+// `plan`, from the source that begins at `src`.
+// REQUIRES: IsWholeUnits(plan).
+Move MoveOf(const Plan& plan, const std::byte* src, std::byte* dst);
+
+// Carries out `moves`, in an order of its own. All of them read the buffer that
+// ends at `src_end`; what several share is read only once. They are part of an
+// operation that writes `total_bytes`: that decides what a cache will hold.
+void MoveAll(std::span<Move> moves, const uint8_t* src_end,
              int64_t total_bytes);
 
 }  // namespace axis

@@ -11,6 +11,7 @@ namespace axis {
 inline constexpr int64_t kStageBytes = 640 << 10;
 inline constexpr int64_t kFetchBytes = 320 << 10;
 inline constexpr int64_t kUnpackedBytes = 384 << 10;
+inline constexpr int64_t kBandBytes = 128 << 10;
 
 // Memory aligned to pages.
 class Scratch {
@@ -39,6 +40,12 @@ inline uint8_t* StageScratch() {
 // 2 * kUnpackedBytes of the calling thread.
 inline uint8_t* UnpackScratch() {
   thread_local const Scratch scratch(2 * kUnpackedBytes);
+  return scratch.get();
+}
+
+// kBandBytes of the calling thread.
+inline uint8_t* BandScratch() {
+  thread_local const Scratch scratch(kBandBytes);
   return scratch.get();
 }
 

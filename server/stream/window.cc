@@ -85,21 +85,6 @@ std::vector<Stretch> Stretches(const Program& program) {
   return outputs;
 }
 
-int64_t UnitBytes(int64_t item_bits) {
-  if (item_bits % 8 == 0) return item_bits / 8;
-  return item_bits % 3 == 0 ? 3 : 1;
-}
-
-bool IsWholeUnits(const Plan& plan) {
-  if (plan.item_bits % 8 == 0) return true;
-  const int64_t unit = UnitBytes(plan.item_bits) * 8;
-  auto whole = [&](int64_t n) { return n % unit == 0; };
-  return whole(plan.src_offset) && whole(plan.dst_offset) && whole(plan.run) &&
-         std::all_of(plan.loops.begin(), plan.loops.end(), [&](const Loop& l) {
-           return whole(l.src_stride) && whole(l.dst_stride);
-         });
-}
-
 bool IsIdentity(const std::vector<Stretch>& outputs) {
   return std::all_of(outputs.begin(), outputs.end(), [](const Stretch& o) {
     return o.plan == nullptr || (IsSlice(*o.plan, o.dst_end - o.dst_begin) &&

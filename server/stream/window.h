@@ -22,14 +22,6 @@ struct Stretch {
 // REQUIRES: it has at most one pass, from its only input.
 std::vector<Stretch> Stretches(const Program& program);
 
-// The bytes that only move as one: an element, or the narrow elements that
-// share bytes.
-int64_t UnitBytes(int64_t item_bits);
-
-// Whether `plan` moves whole units to whole units, so that it can be cut
-// between any two of them.
-bool IsWholeUnits(const Plan& plan);
-
 // Whether the outputs end to end are the input.
 bool IsIdentity(const std::vector<Stretch>& outputs);
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A message of 64 MiB in one call: right, in one pass, and what it takes.
+"""Messages of many MiB in one call: right, in one pass, and what it takes.
 
 Usage: big.py AXISD
 """
@@ -11,6 +11,34 @@ import numpy as np
 from harness import MIB, Axisd, Checks, pb
 
 SHAPE = (16, 256, 256, 16)  # N, H, W, C: 64 MiB of f32
+
+
+def check_pieces(check: Checks, server: Axisd) -> None:
+    """What of a message in pieces is hard: lines that are made of several,
+    runs that are longer than one, elements that begin inside a byte."""
+    rng = np.random.default_rng(2)
+    photos = rng.integers(0, 256, (4, 3, 1080, 1920), np.uint8)
+    output = server.stub.Transpose(pb.TransposeRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=photos.shape,
+                        data=photos.tobytes()),
+        op=pb.Transpose(order=[0, 2, 3, 1])), timeout=60).output
+    check("NCHW photos come out as NHWC",
+          output.data == np.transpose(photos, (0, 2, 3, 1)).tobytes())
+    outputs = server.stub.VariadicSplit(pb.VariadicSplitRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=photos.shape,
+                        data=photos.tobytes()),
+        op=pb.VariadicSplit(axis=1, split_lengths=[1, 2])), timeout=60).outputs
+    check("channels are split", [o.data for o in outputs] == [
+        photos[:, :1].tobytes(), photos[:, 1:].tobytes()])
+    nibbles = rng.integers(0, 256, 16 * MIB, np.uint8)
+    outputs = server.stub.VariadicSplit(pb.VariadicSplitRequest(
+        input=pb.Tensor(data_type="DATA_TYPE_U4", shape=[2 * nibbles.size],
+                        data=nibbles.tobytes()),
+        op=pb.VariadicSplit(axis=0, split_lengths=[1, -1])), timeout=60).outputs
+    # The first element is in the lower half of the first byte.
+    want = (nibbles >> 4) | np.append(nibbles[1:] << 4, np.uint8(0))
+    check("elements that begin inside a byte are split",
+          outputs[1].data == want.tobytes())
 
 
 def main() -> None:
@@ -31,6 +59,7 @@ def main() -> None:
         while (held := server.metrics().get("axisd_inflight_bytes")) != 0:
             if time.monotonic() > deadline:
                 break
+        check_pieces(check, server)
     want = np.transpose(image, (0, 3, 1, 2))
     got = np.frombuffer(output.data, np.float32)
     check("the shape is right", tuple(output.shape) == want.shape,

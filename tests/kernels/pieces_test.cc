@@ -98,6 +98,8 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
       {Shuffle{3, 8}, {8, 28, 28, 64}},
       {VariadicSplit{2, {10, 1, 53}}, {64, 100, 64}},
       {VariadicSplit{1, {1, 1, 1}}, {200000, 3}},
+      {VariadicSplit{1, {5, 11}}, {3, 16, 30000}},
+      {VariadicSplit{0, {1, 1000000}}, {1000001}},
   };
   int in_place = 0;
   for (const Case& c : cases)
@@ -162,6 +164,43 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
     EXPECT_EQ(got.joined, 0) << "op " << c.op.index();
     ASSERT_EQ(got.outputs, expected.outputs) << "op " << c.op.index();
   }
+}
+
+TEST_F(PiecesTest, LinesAreMadeOfSeveralPiecesWithoutBringingAllTogether) {
+  struct Case {
+    Op op;
+    std::vector<int64_t> shape;
+  };
+  const Case cases[] = {
+      {Transpose{{0, 2, 3, 1}}, {3, 3, 300, 401}},
+      {Transpose{{0, 2, 1}}, {2, 70, 6000}},
+      {Transpose{{0, 3, 2, 1}}, {4, 3, 5, 7000}},
+      {Transpose{{2, 0, 1}}, {3, 5, 70000}},
+      {VariadicSplit{1, {5, 11}}, {3, 16, 30000}},
+      {VariadicSplit{0, {1, 500000}}, {500001}},
+  };
+  for (const Case& c : cases)
+    for (const int64_t bits : {8, 16, 32, 64, 128, 6}) {
+      const std::vector<Plan> plans = PlansOf(c.op, c.shape, bits);
+      int64_t elements = 1;
+      for (int64_t e : c.shape) elements *= e;
+      const Bytes src = RandomBytes(PackedBytes(elements, bits));
+      const std::span<const std::byte> whole = src;
+      const Result expected = CopyAll({whole}, plans);
+      std::vector<int64_t> cuts;
+      for (int64_t at = Pick(130 << 10, 200 << 10); at < std::ssize(src);
+           at += Pick(130 << 10, 400 << 10))
+        cuts.push_back(at);
+      // The last piece is not small either.
+      if (cuts.size() > 1) cuts.pop_back();
+      const Result got = CopyAll(CutAt(src, cuts), plans);
+      ASSERT_EQ(got.outputs, expected.outputs)
+          << "op " << c.op.index() << ", " << bits << " bits";
+      if (bits % 8 == 0 && cuts.size() > 1) {
+        EXPECT_EQ(got.joined, 0)
+            << "op " << c.op.index() << ", " << bits << " bits";
+      }
+    }
 }
 
 TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {

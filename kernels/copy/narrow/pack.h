@@ -8,13 +8,10 @@
 
 #include <cstdint>
 
+#include "kernels/plan.h"
+
 namespace axis {
 
-// What is stored together: one byte of 1-, 2- and 4-bit elements, a group of
-// 3 bytes of 3- and 6-bit ones.
-constexpr int64_t UnitBytes(int64_t item_bits) {
-  return item_bits % 3 == 0 ? 3 : 1;
-}
 constexpr int64_t UnitItems(int64_t item_bits) {
   return UnitBytes(item_bits) * 8 / item_bits;
 }
