@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
@@ -19,8 +18,12 @@ namespace {
 
 using Loops = absl::InlinedVector<Loop, 8>;
 
-// Shorter runs are not worth looking for.
-constexpr int64_t kLeastRun = 2 * kLineBytes;
+// With shorter runs it is faster to bring the whole source together.
+constexpr int64_t kLeastRun = 512;
+
+// So many of them make a band, or more if their items are short: neighbours in
+// the destination make this many bytes.
+constexpr int64_t kRows = 128, kRowBytes = 512;
 
 int64_t CountOf(const Loops& loops) {
   int64_t count = 1;
@@ -43,44 +46,55 @@ Place PlaceOf(const Loops& loops, int64_t index) {
   return place;
 }
 
-// How a copy is divided: for each index of `outer` in ranges of `grain` indices
-// of `cut`, whose items follow one another in the source; so a band is made of
-// one run for each index of `rows`.
-struct Division {
-  Loops outer, rows;
-  Loop cut;
-  int64_t item, grain;
+// A loop of which a band has a range of indices.
+struct Range {
+  Loop loop{1, 0, 0};
+  int64_t grain = 1;
 
-  // From one run to the next in scratch: not so that they evict each other.
-  int64_t Pitch() const { return RoundUpToLine(grain * item) + kLineBytes; }
-
-  // `extent` indices of a band, whose runs lie in scratch.
-  ByteCopy Band(int64_t extent) const {
-    ByteCopy band{item, {{extent, item, cut.dst_stride}}};
-    int64_t stride = CountOf(rows) * Pitch();
-    for (const Loop& loop : rows) {
-      stride /= loop.extent;
-      band.loops.push_back({loop.extent, stride, loop.dst_stride});
-    }
-    Canonicalize(band);
-    return band;
+  int64_t count() const { return (loop.extent + grain - 1) / grain; }
+  int64_t begin(int64_t i) const { return i * grain; }
+  int64_t extent(int64_t i) const {
+    return std::min(grain, loop.extent - i * grain);
+  }
+  // Ranges of about `most` indices, each of which begins a line.
+  static Range Of(const Loop& loop, int64_t most) {
+    const int64_t line = kLineBytes / std::gcd(kLineBytes, loop.dst_stride);
+    return {loop, std::min(loop.extent, std::max(line, most / line * line))};
   }
 };
 
+// How a copy is divided into bands: one for each index of `outer` and each
+// range of `a` and `b`. The items of `b` follow one another in the source, so
+// that a band is made of one run for each index of `rows` and of its part of
+// `a`, whose items are neighbours in the destination.
+struct Division {
+  Loops outer, rows;
+  Range a, b;
+  int64_t item;
+};
+
 std::optional<Division> Divide(const ByteCopy& copy) {
-  const auto cut = std::ranges::find(copy.loops, copy.item, &Loop::src_stride);
-  if (cut == copy.loops.end()) return std::nullopt;
-  Division division{{copy.loops.begin(), cut},
-                    {cut + 1, copy.loops.end()},
-                    *cut,
-                    copy.item,
-                    0};
-  // Whole lines of the destination.
-  const int64_t line = kLineBytes / std::gcd(kLineBytes, cut->dst_stride);
-  const int64_t run =
-      kBandBytes / CountOf(division.rows) - kLineBytes - kLineBytes;
-  division.grain = std::min(cut->extent, run / copy.item / line * line);
-  if (division.grain * copy.item < kLeastRun) return std::nullopt;
+  const auto b = std::ranges::find(copy.loops, copy.item, &Loop::src_stride);
+  if (b == copy.loops.end()) return std::nullopt;
+  Division division{{copy.loops.begin(), b}, {}, {}, {}, copy.item};
+  const int64_t most = std::max(kRows, kRowBytes / copy.item);
+  int64_t rows = 1;
+  for (auto loop = copy.loops.end(); --loop != b;) {
+    if (rows * loop->extent <= most && division.a.grain == 1) {
+      division.rows.insert(division.rows.begin(), *loop);
+      rows *= loop->extent;
+    } else if (division.a.grain == 1 && most / rows > 1) {
+      division.a = Range::Of(*loop, most / rows);
+    } else {
+      division.outer.push_back(*loop);
+    }
+  }
+  rows *= division.a.grain;
+  // From one run to the next there is a line more, lest they evict each other.
+  const int64_t run = kBandBytes / rows - 2 * kLineBytes;
+  division.b = Range::Of(*b, run / copy.item);
+  const int64_t bytes = division.b.grain * copy.item;
+  if (bytes > run || bytes < kLeastRun) return std::nullopt;
   return division;
 }
 
@@ -122,24 +136,37 @@ bool CopyBands(Pieces pieces, const Target& target, int64_t total_bytes) {
   if (!divided) return false;
   const Division& d = *divided;
   const Source source(pieces);
-  const int64_t num_rows = CountOf(d.rows), pitch = d.Pitch();
-  const int64_t bands = (d.cut.extent + d.grain - 1) / d.grain;
-  ForEachTask(total_bytes, bands * CountOf(d.outer), [&](int64_t i) {
-    const Place at = PlaceOf(d.outer, i / bands);
-    const int64_t begin = i % bands * d.grain;
-    const int64_t extent = std::min(d.grain, d.cut.extent - begin);
+  const int64_t tasks = CountOf(d.outer) * d.a.count() * d.b.count();
+  ForEachTask(total_bytes, tasks, [&](int64_t task) {
+    const int64_t b = task % d.b.count();
+    const int64_t a = task / d.b.count() % d.a.count();
+    Place at = PlaceOf(d.outer, task / d.b.count() / d.a.count());
+    at.src += plan.src_offset / 8 + d.a.begin(a) * d.a.loop.src_stride +
+              d.b.begin(b) * d.item;
+    at.dst += plan.dst_offset / 8 + d.a.begin(a) * d.a.loop.dst_stride +
+              d.b.begin(b) * d.b.loop.dst_stride;
+    Loops rows = d.rows;
+    rows.insert(rows.begin(),
+                {d.a.extent(a), d.a.loop.src_stride, d.a.loop.dst_stride});
+    const int64_t run = d.b.extent(b) * d.item;
+    const int64_t pitch = RoundUpToLine(run) + kLineBytes;
+    const int64_t num_rows = CountOf(rows);
     uint8_t* const scratch = BandScratch();
     for (int64_t row = 0; row < num_rows; ++row)
-      source.Read(plan.src_offset / 8 + at.src + begin * d.item +
-                      PlaceOf(d.rows, row).src,
-                  extent * d.item,
+      source.Read(at.src + PlaceOf(rows, row).src, run,
                   reinterpret_cast<std::byte*>(scratch + row * pitch));
-    BlockPlan band =
-        PlanBlocks(d.Band(extent), {}, total_bytes, MachineFor(total_bytes));
-    band.lead = 0;  // all of it is in cache
-    MoveBlocks(band, scratch, scratch + num_rows * pitch,
-               reinterpret_cast<uint8_t*>(target.dst + plan.dst_offset / 8) +
-                   at.dst + begin * d.cut.dst_stride);
+    ByteCopy band{d.item, {{d.b.extent(b), d.item, d.b.loop.dst_stride}}};
+    int64_t stride = num_rows * pitch;
+    for (const Loop& loop : rows) {
+      stride /= loop.extent;
+      band.loops.push_back({loop.extent, stride, loop.dst_stride});
+    }
+    Canonicalize(band);
+    BlockPlan blocks =
+        PlanBlocks(band, {}, total_bytes, MachineFor(total_bytes));
+    blocks.lead = 0;  // all of it is in cache
+    MoveBlocks(blocks, scratch, scratch + num_rows * pitch,
+               reinterpret_cast<uint8_t*>(target.dst + at.dst));
   });
   return true;
 }
