@@ -9,11 +9,12 @@
 
 namespace axis {
 
-// `bytes` of `pool`, or of the heap if there is none or it has none left.
+// `bytes` of `pool`, or of the heap if they are few, if there is no pool or it
+// has none left.
 class Memory {
  public:
   Memory(int64_t bytes, BufferPool* pool) {
-    if (pool != nullptr) pooled_ = pool->Get(bytes);
+    if (pool != nullptr && bytes >= kLeastPooled) pooled_ = pool->Get(bytes);
     if (pooled_ == nullptr)
       heap_.reset(new std::byte[static_cast<size_t>(bytes)]);
   }
@@ -23,6 +24,9 @@ class Memory {
   }
 
  private:
+  // Less is as well had of the heap, and would only lie about in the pool.
+  static constexpr int64_t kLeastPooled = 64 << 10;
+
   PooledBuffer pooled_;
   std::unique_ptr<std::byte[]> heap_;
 };

@@ -1,6 +1,6 @@
 // Measures the engine, memcpy and the C++ peers, as run.py tells it to.
 //
-// usage: copy_bench THREADS small|huge
+// usage: copy_bench THREADS small|huge [PIECE_BYTES]
 //
 // Reads one command a line from standard input and answers in one line:
 //   case OP BITS SHAPE ARGUMENT...  -> CRC32 of the outputs, names of who runs
@@ -109,7 +109,7 @@ void Warm(const std::function<void()>& run) {
 // A case under measurement: its memory, and who has proven able to run it.
 class Session {
  public:
-  Session(Case c, int threads, bool huge)
+  Session(Case c, int threads, bool huge, size_t piece_bytes)
       : case_(std::move(c)),
         threads_(threads),
         src_bytes_(static_cast<size_t>(case_.src_bytes)),
@@ -126,7 +126,7 @@ class Session {
       x = (x ^ x >> 15) * 2246822519u;
       src_pages_.data()[i] = static_cast<std::byte>(0x20 + (x >> 26));
     }
-    std::vector<Peer> peers = {EnginePeer(case_, buffers_),
+    std::vector<Peer> peers = {EnginePeer(case_, buffers_, piece_bytes),
                                MemcpyPeer(src_bytes_, buffers_, threads)};
 #ifdef AXIS_BENCH_DNNL
     std::ranges::move(DnnlPeers(case_, buffers_), std::back_inserter(peers));
@@ -230,7 +230,7 @@ void PrintLatency(std::ostream& out) {
   print("program+copy", compile_and_copy);
 }
 
-void Serve(int threads, bool huge) {
+void Serve(int threads, bool huge, size_t piece_bytes) {
   std::unique_ptr<Session> session;
   for (std::string line; std::getline(std::cin, line);) {
     std::istringstream in(line);
@@ -239,7 +239,8 @@ void Serve(int threads, bool huge) {
     in >> command;
     if (command == "case") {
       session.reset();
-      session = std::make_unique<Session>(ReadCase(in), threads, huge);
+      session =
+          std::make_unique<Session>(ReadCase(in), threads, huge, piece_bytes);
       session->PrintPeers(out);
     } else if (command == "round" && session != nullptr) {
       session->PrintRound(out);
@@ -256,10 +257,13 @@ void Serve(int threads, bool huge) {
 }  // namespace axis::bench
 
 int main(int argc, char** argv) {
-  if (argc != 3) axis::bench::Die("usage: copy_bench THREADS small|huge");
+  if (argc != 3 && argc != 4)
+    axis::bench::Die("usage: copy_bench THREADS small|huge [PIECE_BYTES]");
   const int threads = std::atoi(argv[1]);
+  const bool huge = std::string(argv[2]) == "huge";
+  const size_t piece_bytes =
+      argc == 4 ? std::strtoull(argv[3], nullptr, 10) : 0;
   // Like a request in the server, all runs inside one arena.
   tbb::task_arena arena(threads);
-  arena.execute(
-      [&] { axis::bench::Serve(threads, std::string(argv[2]) == "huge"); });
+  arena.execute([&] { axis::bench::Serve(threads, huge, piece_bytes); });
 }

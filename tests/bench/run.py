@@ -57,6 +57,9 @@ def arguments():
                         "others keep taking the cores away")
     parser.add_argument("--pages", choices=["small", "huge"], default="small",
                         help="the kind of pages the buffers lie on")
+    parser.add_argument("--pieces", type=int, default=0, metavar="BYTES",
+                        help="give the engine its source in pieces of so many "
+                        "bytes, as a server has it; in one if 0")
     parser.add_argument("--no-pypi", action="store_true",
                         help="install nothing from PyPI")
     return parser.parse_args()
@@ -94,11 +97,11 @@ def python_for_peers(out, install):
 class Worker:
     """A process that measures, with one number of threads."""
 
-    def __init__(self, command, threads, pages):
+    def __init__(self, command, threads, pages, *more):
         self.threads = threads
         self.python = len(command) > 1
         self.process = subprocess.Popen(
-            [*map(str, command), str(threads), pages], text=True,
+            [*map(str, [*command, threads, pages, *more])], text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             env={**os.environ, "OMP_NUM_THREADS": str(threads)})
 
@@ -225,7 +228,8 @@ def main():
     cases = cases[part - 1::parts]
     workers = []
     for threads in map(int, args.threads.split(",")):
-        workers.append(Worker([binaries[0]], threads, args.pages))
+        workers.append(
+            Worker([binaries[0]], threads, args.pages, args.pieces))
         if python:
             workers.append(
                 Worker([python, HERE / "peers.py"], threads, args.pages))

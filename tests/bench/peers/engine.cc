@@ -15,7 +15,7 @@ struct Step {
     std::byte* buffer;
   };
   std::vector<Zeros> zeros;
-  std::span<const std::byte> src;
+  std::vector<std::span<const std::byte>> src;
   std::vector<Target> targets;
 };
 
@@ -23,6 +23,7 @@ struct Step {
 // is in the server.
 struct Ready {
   Program program;
+  std::shared_ptr<BufferPool> pool;
   std::vector<PooledBuffer> temporaries;
   std::vector<Step> steps;  // their targets point into the program
 };
@@ -36,13 +37,25 @@ std::vector<std::byte*> Place(const Case& c, Buffers buffers, Ready& ready) {
   for (size_t k = 0; k < c.pieces.size(); ++k)
     at[static_cast<size_t>(program.outputs[k].buffer)] =
         buffers.dst + c.pieces[k].dst_offset;
-  const auto pool = std::make_shared<BufferPool>(0);
   for (size_t i = 0; i < at.size(); ++i)
     if (at[i] == nullptr) {
-      ready.temporaries.push_back(pool->Get(program.buffer_bytes[i]));
+      ready.temporaries.push_back(ready.pool->Get(program.buffer_bytes[i]));
       at[i] = ready.temporaries.back().get();
     }
   return at;
+}
+
+std::vector<std::span<const std::byte>> PiecesOf(
+    std::span<const std::byte> bytes, size_t piece_bytes) {
+  std::vector<std::span<const std::byte>> pieces;
+  size_t size = piece_bytes == 0 ? bytes.size() : piece_bytes / 2 - 11;
+  while (bytes.size() > size) {
+    pieces.push_back(bytes.first(size));
+    bytes = bytes.subspan(size);
+    size = piece_bytes;
+  }
+  pieces.push_back(bytes);
+  return pieces;
 }
 
 }  // namespace
@@ -65,14 +78,18 @@ Program ProgramOf(const Case& c) {
   return *std::move(program);
 }
 
-Peer EnginePeer(const Case& c, Buffers buffers) {
+Peer EnginePeer(const Case& c, Buffers buffers, size_t piece_bytes) {
   auto ready = std::make_shared<Ready>();
   ready->program = ProgramOf(c);
+  // As in the server: what was used is used again.
+  ready->pool = std::make_shared<BufferPool>(c.src_bytes);
   const std::vector<std::byte*> at = Place(c, buffers, *ready);
   for (const Program::Pass& pass : ready->program.passes) {
     const auto src = static_cast<size_t>(pass.src);
     Step& step = ready->steps.emplace_back();
-    step.src = {at[src], static_cast<size_t>(ready->program.buffer_bytes[src])};
+    step.src = PiecesOf(
+        {at[src], static_cast<size_t>(ready->program.buffer_bytes[src])},
+        src == 0 ? piece_bytes : 0);
     for (const Program::Write& write : pass.writes) {
       std::byte* const dst = at[static_cast<size_t>(write.buffer)];
       step.targets.push_back({&write.plan, dst});
@@ -82,12 +99,12 @@ Peer EnginePeer(const Case& c, Buffers buffers) {
   // Nothing should come between the clock and what most programs are.
   if (ready->steps.size() == 1 && ready->steps[0].zeros.empty())
     return {"engine", [step = ready->steps[0], owner = std::move(ready)] {
-              Copy({&step.src, 1}, step.targets);
+              Copy(step.src, step.targets, owner->pool.get());
             }};
   return {"engine", [ready = std::move(ready)] {
             for (const Step& step : ready->steps) {
               for (const auto& [runs, buffer] : step.zeros) Zero(runs, buffer);
-              Copy({&step.src, 1}, step.targets);
+              Copy(step.src, step.targets, ready->pool.get());
             }
           }};
 }

@@ -11,6 +11,8 @@ Op OpOf(const Case& c);
 // Throws std::runtime_error if the engine does not take `c`.
 Program ProgramOf(const Case& c);
 
-Peer EnginePeer(const Case& c, Buffers buffers);
+// The source comes in pieces of so many bytes, as large messages do, the first
+// of which is shorter by an odd number of bytes; in one if it is 0.
+Peer EnginePeer(const Case& c, Buffers buffers, size_t piece_bytes = 0);
 
 }  // namespace axis::bench
