@@ -9,8 +9,8 @@
 
 #include "kernels/copy.h"
 #include "kernels/program.h"
+#include "tests/random_chain.h"
 #include "tests/reference.h"
-#include "tests/server/random_chain.h"
 
 namespace axis {
 namespace {

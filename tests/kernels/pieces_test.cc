@@ -7,13 +7,17 @@
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <random>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "kernels/copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/ops.h"
 #include "tests/kernels/random_copy.h"
+#include "tests/random_chain.h"
 
 namespace axis {
 namespace {
@@ -28,14 +32,16 @@ struct Result {
 
 class PiecesTest : public ::testing::Test {
  protected:
-  int64_t Pick(int64_t lo, int64_t hi) {
-    return std::uniform_int_distribution<int64_t>(lo, hi)(rng_);
-  }
-
   Bytes RandomBytes(int64_t size) {
     Bytes bytes(static_cast<size_t>(size));
-    for (std::byte& b : bytes) b = static_cast<std::byte>(rng_());
+    random_.Fill(bytes.data(), bytes.size());
     return bytes;
+  }
+
+  Bytes RandomTensor(std::span<const int64_t> shape, int64_t bits) {
+    int64_t elements = 1;
+    for (int64_t extent : shape) elements *= extent;
+    return RandomBytes(PackedBytes(elements, bits));
   }
 
   // `bytes`, each piece in memory of its own so that reading past one shows.
@@ -71,7 +77,7 @@ class PiecesTest : public ::testing::Test {
   tbb::global_control allowed_{tbb::global_control::max_allowed_parallelism,
                                kWorkers};
   tbb::task_arena arena_{kWorkers};
-  std::mt19937_64 rng_{20261121};
+  testing::Random random_{20261121};
   std::vector<std::unique_ptr<Bytes>> memory_;
 };
 
@@ -105,18 +111,16 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
   for (const Case& c : cases)
     for (const int64_t bits : {8, 16, 32, 64, 128, 4}) {
       const std::vector<Plan> plans = PlansOf(c.op, c.shape, bits);
-      int64_t elements = 1;
-      for (int64_t e : c.shape) elements *= e;
-      const Bytes src = RandomBytes(PackedBytes(elements, bits));
+      const Bytes src = RandomTensor(c.shape, bits);
       const int64_t size = static_cast<int64_t>(src.size());
-      const std::span<const std::byte> whole = src;
-      const Result expected = CopyAll({whole}, plans);
+      const Result expected = CopyAll({src}, plans);
       EXPECT_EQ(expected.joined, 0);
       for (int trial = 0; trial < 6; ++trial) {
         std::vector<int64_t> cuts;
-        for (int64_t n = Pick(1, std::max<int64_t>(1, size / (160 << 10)));
+        for (int64_t n =
+                 random_.In(1, std::max<int64_t>(1, size / (160 << 10)));
              n > 0; --n)
-          cuts.push_back(Pick(0, size));
+          cuts.push_back(random_.In(0, size));
         if (trial == 0) cuts.push_back(cuts[0] + 1);  // a piece of one byte
         if (trial == 1) cuts.push_back(cuts[0]);      // an empty one
         std::erase_if(cuts, [&](int64_t cut) { return cut > size; });
@@ -154,11 +158,10 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
     shape.insert(shape.begin(), ThisMachine().l3 / 4 * 3 / bytes + 1);
     const std::vector<Plan> plans = PlansOf(c.op, shape, c.bits);
     const Bytes src = RandomBytes(shape[0] * bytes);
-    const std::span<const std::byte> whole = src;
-    const Result expected = CopyAll({whole}, plans);
+    const Result expected = CopyAll({src}, plans);
     std::vector<int64_t> cuts;
-    for (int64_t at = Pick(1, 100); at < std::ssize(src);
-         at += Pick(1 << 20, 5 << 20))
+    for (int64_t at = random_.In(1, 100); at < std::ssize(src);
+         at += random_.In(1 << 20, 5 << 20))
       cuts.push_back(at);
     const Result got = CopyAll(CutAt(src, cuts), plans);
     EXPECT_EQ(got.joined, 0) << "op " << c.op.index();
@@ -182,14 +185,11 @@ TEST_F(PiecesTest, LinesAreMadeOfSeveralPiecesWithoutBringingAllTogether) {
   for (const Case& c : cases)
     for (const int64_t bits : {8, 16, 32, 64, 128, 6}) {
       const std::vector<Plan> plans = PlansOf(c.op, c.shape, bits);
-      int64_t elements = 1;
-      for (int64_t e : c.shape) elements *= e;
-      const Bytes src = RandomBytes(PackedBytes(elements, bits));
-      const std::span<const std::byte> whole = src;
-      const Result expected = CopyAll({whole}, plans);
+      const Bytes src = RandomTensor(c.shape, bits);
+      const Result expected = CopyAll({src}, plans);
       std::vector<int64_t> cuts;
-      for (int64_t at = Pick(130 << 10, 200 << 10); at < std::ssize(src);
-           at += Pick(130 << 10, 400 << 10))
+      for (int64_t at = random_.In(130 << 10, 200 << 10); at < std::ssize(src);
+           at += random_.In(130 << 10, 400 << 10))
         cuts.push_back(at);
       // The last piece is not small either.
       if (cuts.size() > 1) cuts.pop_back();
@@ -201,6 +201,62 @@ TEST_F(PiecesTest, LinesAreMadeOfSeveralPiecesWithoutBringingAllTogether) {
             << "op " << c.op.index() << ", " << bits << " bits";
       }
     }
+}
+
+// The shape of `elements` or some more.
+Shape LargeShape(testing::Random& random, int64_t elements) {
+  Shape shape;
+  int64_t others = 1;
+  for (int64_t rank = random.In(1, 5); rank > 1; --rank) {
+    const int64_t most =
+        std::min(random.Of<int64_t>({4, 20, 200}), elements / others);
+    shape.push_back(random.In(1, most));
+    others *= shape.back();
+  }
+  shape.insert(shape.begin() + random.In(0, std::ssize(shape)),
+               elements / others + 1);
+  return shape;
+}
+
+// What some ops in a row make of a dense tensor of `shape`.
+Views RandomViews(testing::Random& random, const Shape& shape) {
+  Views views = {Dense(shape)};
+  for (int64_t ops = random.In(1, 3); ops > 0; --ops) {
+    const Op op = testing::RandomOp(random, ShapeOf(views[0]));
+    Views next;
+    for (const View& view : views) {
+      if (!Validate(op, ShapeOf(view)).ok()) continue;
+      std::optional<Views> made = Apply(op, view);
+      if (made) std::ranges::move(*made, std::back_inserter(next));
+    }
+    if (!next.empty()) views = next;
+  }
+  return views;
+}
+
+// Ops and cuts that nobody thought of. AXIS_PIECES: how many.
+TEST_F(PiecesTest, RandomCutsOfRandomOpsChangeNothing) {
+  const char* const count = std::getenv("AXIS_PIECES");
+  const int trials = count != nullptr ? std::atoi(count) : 100;
+  int in_place = 0;
+  for (int trial = 0; trial < trials; ++trial) {
+    const int64_t bits =
+        random_.Of<int64_t>({1, 2, 3, 4, 6, 8, 16, 32, 64, 128});
+    const Shape shape = LargeShape(random_, (random_.In(1, 24) << 20) / bits);
+    std::vector<Plan> plans;
+    for (const View& view : RandomViews(random_, shape))
+      plans.push_back(CompilePlan(view, bits));
+    const Bytes src = RandomTensor(shape, bits);
+    const Result expected = CopyAll({src}, plans);
+    std::vector<int64_t> cuts;
+    for (int64_t at = random_.In(0, 300 << 10); at < std::ssize(src);
+         at += random_.In(0, 600 << 10))
+      cuts.push_back(at);
+    const Result got = CopyAll(CutAt(src, cuts), plans);
+    ASSERT_EQ(got.outputs, expected.outputs) << "trial " << trial;
+    in_place += got.joined == 0;
+  }
+  EXPECT_GT(in_place, trials / 3);
 }
 
 TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
@@ -218,9 +274,8 @@ TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
 }
 
 TEST_F(PiecesTest, JoinsASourceInPieces) {
-  testing::Random random(1);
-  std::vector<std::byte> src(3 << 20), dst(src.size()), expected(src.size());
-  random.Fill(src.data(), src.size());
+  const Bytes src = RandomBytes(3 << 20);
+  Bytes dst(src.size()), expected(src.size());
   const View view =
       Permute(Dense(Shape{1024, 3072}), std::vector<int64_t>{1, 0});
   testing::CopyElements(view, Dense(ShapeOf(view)), 8, src.data(),
@@ -228,7 +283,7 @@ TEST_F(PiecesTest, JoinsASourceInPieces) {
   std::vector<std::span<const std::byte>> pieces;
   for (size_t at = 0; at < src.size();) {
     const size_t bytes = std::min<size_t>(
-        static_cast<size_t>(random.In(0, 100000)), src.size() - at);
+        static_cast<size_t>(random_.In(0, 100000)), src.size() - at);
     pieces.emplace_back(src.data() + at, bytes);
     at += bytes;
   }

@@ -7,7 +7,7 @@
 
 #include "kernels/plan.h"
 #include "server/elements/types.h"
-#include "tests/server/random_chain.h"
+#include "tests/random_chain.h"
 #include "tests/server/stream/stream_fixture.h"
 
 namespace axis {

@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "tests/kernels/random_copy.h"
+#include "tests/random_chain.h"
 #include "tests/reference.h"
-#include "tests/server/random_chain.h"
 
 namespace axis {
 namespace {
