@@ -3,6 +3,8 @@
 #pragma once
 
 #include <tbb/task_arena.h>
+#include <tbb/task_scheduler_observer.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -119,7 +121,25 @@ class Turns {
     int firsts_ = 0;  // of what cannot wait
   };
 
+  // Workers compute for milliseconds. All calls wait for the polling thread,
+  // which wants a CPU for microseconds: it gets one at once if workers weigh a
+  // tenth with the kernel. They still get what nobody else wants.
+  class Niceness final : public tbb::task_scheduler_observer {
+   public:
+    explicit Niceness(tbb::task_arena& arena) : task_scheduler_observer(arena) {
+      observe(true);
+    }
+    ~Niceness() override { observe(false); }
+
+    void on_scheduler_entry(bool is_worker) override {
+      static thread_local bool is_nice = false;
+      // Linux: of this thread. Where it is not allowed, nothing is lost.
+      if (is_worker && !std::exchange(is_nice, true)) (void)nice(10);
+    }
+  };
+
   tbb::task_arena& arena_;
+  const Niceness niceness_{arena_};
   const std::shared_ptr<Queues> queues_;
 };
 

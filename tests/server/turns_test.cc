@@ -1,11 +1,15 @@
 // Claims of turns: who has nothing under way comes first, also in the middle of
 // the work of those who have, and have a core to spare while they are at work;
-// nothing is lost, and nothing done twice.
+// nothing is lost, and nothing done twice; and the thread that polls goes
+// before all workers.
 #include "server/rpc/turns.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <tbb/global_control.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
@@ -41,6 +45,24 @@ class TurnsTest : public testing::Test {
   Turns turns_;
   std::vector<std::string> order_;  // of the worker, until Order()
 };
+
+TEST_F(TurnsTest, WorkersAreWorthLessThanTheThreadThatPolls) {
+  const auto niceness = [] { return getpriority(PRIO_PROCESS, gettid()); };
+  const int before = niceness();
+  for (int i = 0; i < 3; ++i) {
+    absl::Notification done;
+    int of_worker = 0;
+    turns_.Add(
+        [&] {
+          of_worker = niceness();
+          done.Notify();
+        },
+        /*can_wait=*/false);
+    done.WaitForNotification();
+    EXPECT_EQ(of_worker, std::min(before + 10, 19));
+  }
+  EXPECT_EQ(niceness(), before);
+}
 
 TEST_F(TurnsTest, WhoCanWaitComesAfterWhoCannot) {
   absl::Notification go;
