@@ -91,11 +91,15 @@ class AxisServer final : public Server {
     health_->Start(queue_.get(), live_calls_);
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
-    // One thread polls: more of them only hand events to each other.
+    // One thread polls: more of them only hand events to each other. What it
+    // computes itself it computes alone: it would be done by the time that a
+    // worker is awake.
     poller_ = std::thread([this] {
-      void* event = nullptr;
-      bool ok = false;
-      while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
+      tbb::task_arena(1).execute([this] {
+        void* event = nullptr;
+        bool ok = false;
+        while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
+      });
     });
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
                             {"tls", files_->certificates() ? "on" : "off"},

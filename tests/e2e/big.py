@@ -4,8 +4,10 @@
 Usage: big.py AXISD
 """
 
+import os
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 from harness import MIB, Axisd, Checks, pb
@@ -41,6 +43,32 @@ def check_pieces(check: Checks, server: Axisd) -> None:
           outputs[1].data == want.tobytes())
 
 
+def check_workers(check: Checks, server: Axisd) -> None:
+    """Who computes: up to 2 MiB the thread that polls, alone; more than that
+    workers, which the kernel lets wait for it."""
+    def transpose(columns: int) -> None:
+        data = bytes(1024 * columns)
+        server.stub.Transpose(pb.TransposeRequest(
+            input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[1024, columns],
+                            data=data), op=pb.Transpose()), timeout=60)
+
+    def own_threads() -> list[int]:
+        """The niceness of each thread that gRPC has not named."""
+        tasks = Path(f"/proc/{server.process.pid}/task")
+        return [os.getpriority(os.PRIO_PROCESS, int(task.name))
+                for task in tasks.iterdir()
+                if (task / "comm").read_text() == "axisd\n"]
+
+    transpose(1)
+    before = own_threads()
+    for _ in range(20):
+        transpose(1536)
+    check("1.5 MiB wake no worker", own_threads() == before, own_threads())
+    transpose(8192)
+    check("8 MiB are computed by workers, which are nice",
+          max(own_threads()) > max(before), own_threads())
+
+
 def main() -> None:
     check = Checks()
     image = np.random.default_rng(1).random(SHAPE, dtype=np.float32)
@@ -49,6 +77,7 @@ def main() -> None:
                         data=image.tobytes()),
         op=pb.Transpose(order=[0, 3, 1, 2]))
     with Axisd(sys.argv[1]) as server:
+        check_workers(check, server)
         before, idle = server.copies(), server.memory()
         start = time.monotonic()
         output = server.stub.Transpose(request, timeout=60).output

@@ -45,6 +45,8 @@ SERVER = [
      "from.empty()", ["turns_test"]),
     ("server/rpc/turns.h", "busy_ < workers_ - 1", "busy_ < workers_",
      ["turns_test"]),
+    ("server/server.cc", "tbb::task_arena(1).execute(",
+     "tbb::task_arena(2).execute(", ["e2e/big.py"]),
     ("server/rpc/turns.h", "(void)nice(10)", "(void)nice(0)",
      ["turns_test"]),
     ("server/rpc/turns.h", "!std::exchange(is_nice, true)", "!is_nice",
