@@ -37,6 +37,7 @@ struct Block {
   int64_t row_step, column_step;
   bool packed;  // columns[b] == b * num_a * item
   bool stream;  // past the caches
+  bool squares;  // lines of rows are best read whole: num_b has one or more
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;
   Loop batch;

@@ -11,7 +11,7 @@ GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "chains_test",
 ENGINE = ["copy_test", "pieces_test"]
 
 # What only CPUs with AVX-512 VBMI run.
-VBMI = ["kernels/copy/block/lookup-inl.h"]
+VBMI = ["kernels/copy/block/lookup-inl.h", "kernels/copy/block/squares-inl.h"]
 
 KERNELS = [
     # Views.
@@ -152,6 +152,11 @@ KERNELS = [
     ("kernels/copy/block/transpose-inl.h",
      "begin < num_b; begin += breadth)",
      "begin < num_b; begin += breadth + kItems)", ENGINE),
+    ("kernels/copy/block/squares-inl.h",
+     "c = EveryOtherBlock<true>(even_ab, even_cd);",
+     "c = EveryOtherBlock<true>(odd_ab, even_cd);", ENGINE),
+    ("kernels/copy/block/squares-inl.h",
+     "column(piece * kItems + i));", "column(i * 4 + piece));", ENGINE),
     ("kernels/copy/block.cc", "rows[a] = a * pitch;", "rows[a] = a * run;",
      ENGINE),
     # What is interleaved past the caches, and short repetitions.

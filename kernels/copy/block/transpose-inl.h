@@ -1,7 +1,9 @@
 // Transposing items of 1, 2, 4, 8 or 16 bytes, per SIMD target.
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
@@ -10,6 +12,7 @@
 #include "kernels/copy/block/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/spill-inl.h"
+#include "kernels/copy/block/squares-inl.h"
 #include "kernels/copy/block/thin-inl.h"
 
 #if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -63,14 +66,15 @@ HWY_INLINE void TransposePieces(Row row, Column column) {
 // overlap those before: the same bytes again. If the columns are lines and the
 // parts fill them, lines are written whole: if no cache holds them yet, that
 // takes half the time, and only so can they be streamed.
-// REQUIRES: num_b >= kPieceItems; the strips end at `end`.
+// REQUIRES: num_b items fill a piece, or a line of squares; the strips end at
+//           `end`.
 template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
-          bool kStrided>
+          bool kSquares, bool kStrided>
 HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kRows = kParts * kBytes / kItem;
+  constexpr int64_t kItems = kSquares ? kRows : kPieceBytes / kItem;
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t num_b = block.num_b, last = num_b - kItems;
   const int64_t* const offsets = block.rows;
@@ -93,30 +97,35 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
         const int64_t b = std::min(next, last);
         const uint8_t* const from = first_row + b * kItem;
         uint8_t* const to = first_column + b * column_step;
-        TransposePieces<kBytes, kItem, kParts, kStream>(
-            [=, &rows](int64_t i) HWY_ATTR {
-              return kStrided ? from + i * row_step : rows[i] + b * kItem;
-            },
-            [=](int64_t i) HWY_ATTR {
-              return kStrided ? to + i * column_step
-                              : first_column + columns[b + i];
-            });
+        auto row = [=, &rows](int64_t i) HWY_ATTR {
+          return kStrided ? from + i * row_step : rows[i] + b * kItem;
+        };
+        auto column = [=](int64_t i) HWY_ATTR {
+          return kStrided ? to + i * column_step
+                          : first_column + columns[b + i];
+        };
+        if constexpr (kSquares) {
+          TransposeSquare<kItem, kStream>(row, column);
+        } else {
+          TransposePieces<kBytes, kItem, kParts, kStream>(row, column);
+        }
         if (prefetch) prefetcher.Prefetch(lines);
       }
     }
   }
 }
 
-template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream>
+template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
+          bool kSquares = false>
 HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
   // More rows have more addresses than there are registers.
   if constexpr (kParts * kBytes / kItem <= 16)
     if (block.row_step != 0 && block.column_step != 0)
-      return TransposeStripsAs<kBytes, kItem, kParts, kStream, true>(
+      return TransposeStripsAs<kBytes, kItem, kParts, kStream, kSquares, true>(
           block, src, a, end, breadth, dst, prefetcher);
-  TransposeStripsAs<kBytes, kItem, kParts, kStream, false>(
+  TransposeStripsAs<kBytes, kItem, kParts, kStream, kSquares, false>(
       block, src, a, end, breadth, dst, prefetcher);
 }
 
@@ -189,10 +198,21 @@ HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
   constexpr int64_t kRows = kLineBytes / kItem;
   if constexpr (kParts > 2) return 0;
   const int64_t end = block.num_a / kRows * kRows;
-  block.stream ? TransposeStripsOf<kVectorBytes, kItem, kParts, true>(
-                     block, src, 0, end, block.breadth, dst, prefetcher)
-               : TransposeStripsOf<kVectorBytes, kItem, kParts, false>(
-                     block, src, 0, end, block.breadth, dst, prefetcher);
+  auto strips = [&](auto squares) HWY_ATTR {
+    constexpr bool kSquares = decltype(squares)::value;
+    block.stream
+        ? TransposeStripsOf<kVectorBytes, kItem, kParts, true, kSquares>(
+              block, src, 0, end, block.breadth, dst, prefetcher)
+        : TransposeStripsOf<kVectorBytes, kItem, kParts, false, kSquares>(
+              block, src, 0, end, block.breadth, dst, prefetcher);
+  };
+  if constexpr (kHasSquares)
+    if (block.squares) {
+      assert(block.num_b >= kRows);
+      strips(std::true_type());
+      return end;
+    }
+  strips(std::false_type());
   return end;
 }
 
@@ -231,7 +251,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
     if (together) return TransposeTogether<kItem>(block);
   const bool sweeps = kItem <= 2 && SweepsColumns(block);
   const bool few =
-      strips && block.row_step != 0 && block.num_b >= kItems &&
+      strips && !block.squares && block.row_step != 0 &&
+      block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
   const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&

@@ -67,6 +67,7 @@ class BlockWalk {
                             : 0;
     block.packed = IsPacked(a.size);
     block.stream = plan_.stream;
+    block.squares = plan_.squares;
     block.breadth = plan_.breadth;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
     Advance();

@@ -58,6 +58,8 @@ struct BlockPlan {
   // Need not do so if the destination starts at a line: then so do all the
   // runs that are written to it.
   bool lines = false;
+  // Lines of the rows are best read whole, too, where instructions do that.
+  bool squares = false;
   // Where lines are written whole, in cache or past it, so many columns are
   // written side by side, several lines of each.
   int64_t breadth = kMaxOffsets;

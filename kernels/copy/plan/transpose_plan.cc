@@ -39,6 +39,18 @@ struct Spacing {
   bool RowsStayNear() const {
     return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
   }
+  bool ColumnsCompete() const { return column % (way / 2) == 0; }
+  // Whether the lines of rows are better read once, whole: on the way past the
+  // caches, and where so many rows as a line has items compete. For bytes that
+  // takes more shuffles than it is worth if pieces of rows never cross a line.
+  // Measured with lookups only.
+  bool AreSquares(bool stream) const {
+    const bool rows_crowd =
+        row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
+        (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
+    return wide && ColumnsAreLines() &&
+           (rows_crowd || (stream && (item > 1 || row % kPiece != 0)));
+  }
   bool ColumnsAreLines() const { return column % kLineBytes == 0; }
   // Lines an eighth of a way apart wait for each other where a store does not
   // write one: better a few columns, and several lines of each.
@@ -92,13 +104,21 @@ Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
 }
 
 // In cache, columns that compete are kept few where stores are wide. Where they
-// are not, long rows are worth more, and going by way of scratch nothing.
-Runs PlanCached(BlockPlan& plan, const Spacing& spacing, bool in_l2) {
-  if (!spacing.wide) return {512, 512};
-  plan.stage =
-      spacing.RowsCompete() && spacing.column % spacing.way == 0 && !in_l2;
-  const bool columns_compete = spacing.column % (spacing.way / 2) == 0;
-  return {512, plan.stage ? 256 : columns_compete ? kLineBytes : 512};
+// are not, long rows are worth more.
+Runs PlanCached(const Spacing& spacing) {
+  return {512, spacing.wide && spacing.ColumnsCompete() ? kLineBytes : 512};
+}
+
+// Nothing is gained from what squares read ahead, or from small blocks: but
+// columns that compete are taken to their end, a line's items side by side.
+Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
+  const int64_t item = spacing.item;
+  plan.squares = true;
+  plan.fetch = false;
+  if (plan.a.extent * item >= 256) plan.lead = 0;
+  if (item >= 4 && spacing.ColumnsCompete())
+    plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
+  return {1024, item == 1 ? 512 : 1024};
 }
 
 // Whether rows that compete are better read to scratch first.
@@ -168,11 +188,13 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const bool stream = machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
   const bool in_l2 = total_bytes < machine.l2;
   const int64_t item = plan.item;
-  Runs runs =
-      stream ? PlanStreamed(plan, spacing) : PlanCached(plan, spacing, in_l2);
+  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
+  if (spacing.AreSquares(stream) && plan.a.extent * item >= kLineBytes &&
+      plan.b.extent * item >= kLineBytes)
+    runs = PlanSquares(plan, spacing, stream);
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   Grow(plan.a, &Loop::dst_stride, item, std::max(runs.a_bytes, kLongItem),
