@@ -265,7 +265,7 @@ TEST(CopyTest, SplitsLargeTensors) {
 // only to results that start at a line.
 TEST(CopyTest, TransposesLargeTensorsAtLines) {
   const std::vector<std::pair<Shape, int64_t>> cases = {
-      {{1024, 1024}, 8},       {{3008, 5001}, 8},     {{1024, 1024}, 16},
+      {{1024, 1024}, 8},       {{1001, 1024}, 16},    {{3008, 5001}, 8},
       {{2080, 3000}, 16},      {{256, 1024}, 32},     {{2064, 2053}, 32},
       {{512, 1032}, 64},       {{1040, 1251}, 64},    {{516, 1021}, 128},
       {{6, 32, 16, 1024}, 32}, {{3, 1050003}, 32},    {{4100, 3, 256}, 32},

@@ -189,8 +189,8 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
   strip(block.num_a - kRows);
 }
 
-// The strips that are lines; returns how many items of side A they hold.
-// REQUIRES: num_b >= kPieceItems; AreLines(block).
+// The strips as wide as a line; returns how many items of side A they hold.
+// REQUIRES: num_b >= kPieceItems; AreLines(block), or it is not streamed.
 template <int64_t kItem>
 HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
                                   uint8_t* dst, Prefetcher& prefetcher) {
@@ -256,7 +256,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
   const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
-                     block.num_b >= kItems && AreLines(block);
+                     block.num_b >= kItems &&
+                     (AreLines(block) || (block.squares && !block.stream));
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;

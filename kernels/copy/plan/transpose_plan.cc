@@ -41,15 +41,15 @@ struct Spacing {
   }
   bool ColumnsCompete() const { return column % (way / 2) == 0; }
   // Whether the lines of rows are better read once, whole: on the way past the
-  // caches, and where so many rows as a line has items compete. For bytes that
-  // takes more shuffles than it is worth if pieces of rows never cross a line.
-  // Measured with lookups only.
+  // caches, and where so many rows as a line has items compete, for small items
+  // even if that writes no lines. For bytes that takes more shuffles than it is
+  // worth if pieces of rows never cross a line. Measured with lookups only.
   bool AreSquares(bool stream) const {
-    const bool rows_crowd =
-        row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
-        (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
-    return wide && ColumnsAreLines() &&
-           (rows_crowd || (stream && (item > 1 || row % kPiece != 0)));
+    if (!wide) return false;
+    if (!ColumnsAreLines() && (stream || item > 2)) return false;
+    if (stream && (item > 1 || row % kPiece != 0)) return true;
+    return row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
+           (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
   }
   bool ColumnsAreLines() const { return column % kLineBytes == 0; }
   // Lines an eighth of a way apart wait for each other where a store does not
