@@ -40,6 +40,11 @@ struct Spacing {
     return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
   }
   bool ColumnsCompete() const { return column % (way / 2) == 0; }
+  // As many rows as a block has are in more pages than can be looked up at
+  // once.
+  bool PagesCompete() const {
+    return row > 2 * way * std::min<int64_t>(item, 4);
+  }
   // Whether the lines of rows are better read once, whole: on the way past the
   // caches, and where so many rows as a line has items compete, for small items
   // even if that writes no lines. For bytes that takes more shuffles than it is
@@ -48,6 +53,7 @@ struct Spacing {
     if (!wide) return false;
     if (!ColumnsAreLines() && (stream || item > 2)) return false;
     if (stream && (item > 1 || row % kPiece != 0)) return true;
+    if (item == 1 && PagesCompete()) return false;
     return row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
            (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
   }
@@ -109,14 +115,17 @@ Runs PlanCached(const Spacing& spacing) {
   return {512, spacing.wide && spacing.ColumnsCompete() ? kLineBytes : 512};
 }
 
-// Nothing is gained from what squares read ahead, or from small blocks: but
-// columns that compete are taken to their end, a line's items side by side.
+// Of squares, only what is short is worth prefetching. Columns that compete are
+// taken to their end, a line's items side by side, unless pages compete as
+// well.
 Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
   const int64_t item = spacing.item;
   plan.squares = true;
   plan.fetch = false;
-  if (plan.a.extent * item >= 256) plan.lead = 0;
-  if (item >= 4 && spacing.ColumnsCompete())
+  const bool is_short = plan.a.extent * item < kLongRow;
+  if (spacing.row > kLongRow && (!is_short || spacing.RowsCompete()))
+    plan.lead = 0;
+  if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
     plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
   return {1024, item == 1 ? 512 : 1024};
 }
@@ -197,8 +206,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     runs = PlanSquares(plan, spacing, stream);
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
-  Grow(plan.a, &Loop::dst_stride, item, std::max(runs.a_bytes, kLongItem),
-       loops);
+  // Squares gain from rows of other loops only where runs are short.
+  if (!plan.squares || plan.a.extent * item < kLongRow)
+    Grow(plan.a, &Loop::dst_stride, item,
+         plan.squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem),
+         loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
   const bool spills = Spills(plan);
