@@ -68,47 +68,63 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   const int64_t run = block.num_a * block.item;
   // Rows of whole lines are better kept apart: packed, they would evict each
   // other where they are a power of two long.
-  const bool packed = block.packed && run % kLineBytes != 0;
+  const bool packed = block.packed && run % kLineBytes != 0 && !plan.carry;
   Block staged = block;
   staged.packed = packed;
   staged.stream = false;
   staged.breadth = kMaxOffsets;
-  const int64_t pitch = packed ? run : RoundUpToLine(run) + kLineBytes;
+  // Before each row is room for a line.
+  const int64_t longest = plan.carry ? plan.a.block * block.item : run;
+  const int64_t pitch = packed ? run : kLineBytes + RoundUpToLine(longest);
   // Where vectors are interleaved to, nobody looks up.
   if (plan.kernel != Kernel::kInterleave)
     for (int64_t b = 0; b < block.num_b; ++b) columns[b] = b * pitch;
-  staged.dst = scratch;
+  const int64_t again = plan.carry ? block.again * block.item : 0;
+  if (!packed) scratch += kLineBytes;
+  staged.dst = scratch - again;
   staged.columns = columns;
   staged.column_step = pitch;
   staged.batch.dst_stride = block.num_b * pitch;
-  assert(block.batch.extent * staged.batch.dst_stride <= kStageBytes);
+  assert(kLineBytes + block.batch.extent * staged.batch.dst_stride <=
+         kStageBytes);
   Prefetcher nothing;
   MoveBlock(plan, staged, nothing);
   auto write = [&](int64_t at, const uint8_t* from, int64_t bytes) HWY_ATTR {
     while (bytes > 0) {
       // Up to the end of a line.
-      const int64_t part = std::min(
-          bytes, kWriteBytes - static_cast<int64_t>(
-                                   reinterpret_cast<uintptr_t>(block.dst + at) %
-                                   kLineBytes));
+      const int64_t part =
+          std::min(bytes, kWriteBytes - PlaceInLine(block.dst + at));
       block.stream ? StreamRun(block.dst + at, from, part)
                    : CopyRun(block.dst + at, from, part);
       if (prefetcher.has_block()) prefetcher.Prefetch(part / kLineBytes);
       at += part, from += part, bytes -= part;
     }
   };
+  // Takes over the begin of a line from the block before, and leaves the end of
+  // one to the next.
+  const bool takes = plan.carry && !block.begins;
+  const bool leaves = plan.carry && !block.ends;
+  auto write_run = [&](int64_t at, uint8_t* from) HWY_ATTR {
+    uint8_t* const to = block.dst + at;
+    const int64_t bytes = run - again;
+    const int64_t begin = takes ? -PlaceInLine(to) : 0;
+    const int64_t end = bytes - (leaves ? PlaceInLine(to + bytes) : 0);
+    write(at + begin, from + begin, end - begin);
+    if (leaves)
+      CopyFixed<kLineBytes>(from - kLineBytes, from + run - kLineBytes);
+  };
   const int64_t repetition = block.num_b * run;
   if (packed && block.batch.dst_stride == repetition)
     return write(0, scratch, block.batch.extent * repetition);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const int64_t at = t * block.batch.dst_stride;
-    const uint8_t* from = scratch + t * staged.batch.dst_stride;
+    uint8_t* const from = scratch + t * staged.batch.dst_stride;
     if (packed) {
       write(at, from, repetition);
       continue;
     }
     for (int64_t b = 0; b < block.num_b; ++b)
-      write(at + block.columns[b], from + columns[b], run);
+      write_run(at + block.columns[b] + again, from + columns[b]);
   }
 }
 
@@ -137,11 +153,11 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {
   int64_t rows[kMaxOffsets], columns[kMaxOffsets];
   int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
-  BlockWalk walk(plan, src, src_end, dst, rows, columns);
   // Narrow vectors would leave lines half written.
   const bool whole_lines = 2 * kVectorBytes >= kLineBytes;
   const bool direct = plan.lines && IsAtLine(dst) && whole_lines;
   const bool stage = plan.stage && !direct;
+  BlockWalk walk(plan, stage && plan.carry, src, src_end, dst, rows, columns);
   Block block;
   for (bool more = walk.Next(block); more;) {
     Block next;

@@ -16,9 +16,12 @@ constexpr int64_t RoundUpToLine(int64_t bytes) {
   return (bytes + kLineBytes - 1) / kLineBytes * kLineBytes;
 }
 
-inline bool IsAtLine(const uint8_t* at) {
-  return reinterpret_cast<uintptr_t>(at) % kLineBytes == 0;
+// How far into a line.
+inline int64_t PlaceInLine(const uint8_t* at) {
+  return static_cast<int64_t>(reinterpret_cast<uintptr_t>(at) % kLineBytes);
 }
+
+inline bool IsAtLine(const uint8_t* at) { return PlaceInLine(at) == 0; }
 
 // Moves item (a, b) of repetition t
 //   from  src + t * batch.src_stride + rows[a] + b * b_step
@@ -35,8 +38,10 @@ struct Block {
   // If not 0, rows follow one another row_step apart, and columns column_step:
   // kernels that do so much for an item that it pays need not look them up.
   int64_t row_step, column_step;
-  bool packed;  // columns[b] == b * num_a * item
-  bool stream;  // past the caches
+  bool packed;        // columns[b] == b * num_a * item
+  bool stream;        // past the caches
+  bool begins, ends;  // its runs are the first of their columns, or the last
+  int64_t again;      // so many items of side A were moved by the block before
   bool squares;  // lines of rows are best read whole: num_b has one or more
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;

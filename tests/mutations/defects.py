@@ -152,6 +152,13 @@ KERNELS = [
     ("kernels/copy/block/transpose-inl.h",
      "begin < num_b; begin += breadth)",
      "begin < num_b; begin += breadth + kItems)", ENGINE),
+    # What is left of a line.
+    ("kernels/copy/block.cc", "staged.dst = scratch - again;",
+     "staged.dst = scratch;", ENGINE),
+    ("kernels/copy/block.cc", "takes ? -PlaceInLine(to) : 0", "0", ENGINE),
+    ("kernels/copy/block.cc",
+     "CopyFixed<kLineBytes>(from - kLineBytes, from + run - kLineBytes);",
+     ";", ENGINE),
     ("kernels/copy/block/squares-inl.h",
      "c = EveryOtherBlock<true>(even_ab, even_cd);",
      "c = EveryOtherBlock<true>(odd_ab, even_cd);", ENGINE),

@@ -13,9 +13,12 @@ namespace axis {
 class BlockWalk {
  public:
   // `rows` and `columns` have room for kMaxOffsets; the blocks refer to them.
-  BlockWalk(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
-            uint8_t* dst, int64_t* rows, int64_t* columns)
+  // If `along`, blocks follow one another along side A first, else side B.
+  BlockWalk(const BlockPlan& plan, bool along, const uint8_t* src,
+            const uint8_t* src_end, uint8_t* dst, int64_t* rows,
+            int64_t* columns)
       : plan_(plan),
+        along_(along),
         src_(src),
         src_end_(src_end),
         dst_(dst),
@@ -67,6 +70,9 @@ class BlockWalk {
                             : 0;
     block.packed = IsPacked(a.size);
     block.stream = plan_.stream;
+    block.begins = a_ == 0;
+    block.again = a_ - a.begin;
+    block.ends = a_ + plan_.a.block >= plan_.a.extent;
     block.squares = plan_.squares;
     block.breadth = plan_.breadth;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
@@ -114,11 +120,17 @@ class BlockWalk {
            plan_.b.loops[0].dst_stride == num_a * plan_.item;
   }
 
+  // Goes to the next block along `side`, or back to its first: false.
+  static bool Step(const Side& side, int64_t& at) {
+    if ((at += side.block) < side.extent) return true;
+    at = 0;
+    return false;
+  }
+
   void Advance() {
-    if ((b_ += plan_.b.block) < plan_.b.extent) return;
-    b_ = 0;
-    if ((a_ += plan_.a.block) < plan_.a.extent) return;
-    a_ = 0;
+    if (along_ && Step(plan_.a, a_)) return;
+    if (Step(plan_.b, b_)) return;
+    if (!along_ && Step(plan_.a, a_)) return;
     if ((t_ += plan_.batch_block) < plan_.batch.extent) return;
     t_ = 0;
     for (size_t i = plan_.outer.size(); i-- > 0;) {
@@ -134,6 +146,7 @@ class BlockWalk {
   }
 
   const BlockPlan& plan_;
+  const bool along_;
   const uint8_t* src_;
   const uint8_t* src_end_;
   uint8_t* dst_;

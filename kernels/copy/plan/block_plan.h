@@ -55,8 +55,11 @@ struct BlockPlan {
   bool fetch = false;
   // Writes a block to scratch first, then to the destination in long runs.
   bool stage = false;
-  // Need not do so if the destination starts at a line: then so do all the
-  // runs that are written to it.
+  // Carries what scratch has of a line to the next block of the same columns,
+  // so that only their first and last lines are written in parts.
+  bool carry = false;
+  // Need not go by way of scratch if the destination starts at a line: then so
+  // do all the runs that are written to it.
   bool lines = false;
   // Lines of the rows are best read whole, too, where instructions do that.
   bool squares = false;

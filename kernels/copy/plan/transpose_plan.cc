@@ -19,6 +19,10 @@ constexpr int64_t kSweepLead = 16;
 // Rows at least this long are worth prefetching one by one.
 constexpr int64_t kLongRow = 256;
 
+// Scratch has room for as many runs as a block has columns, of so many bytes
+// for each byte of items of 1 or 2.
+constexpr int64_t kWholeBytes = 2 << 10;
+
 // More repetitions are moved together where columns spill over: the last ones
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
@@ -225,10 +229,15 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                      FitsVectors(plan.a.extent, plan.b.extent, item);
   if (plan.columns.empty() && !alone && !spills)
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
+  // Runs that begin and end within lines are best written whole.
+  if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
+      plan.stage && !plan.lines && run <= whole)
+    runs.a_bytes = whole;
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
+  plan.carry = plan.stage && plan.stream && plan.a.block < plan.a.extent;
   // What is prefetched of rows that compete is evicted before its turn.
   if (plan.lines && spacing.RowsStayNear()) plan.lead = 0;
   if (is_short) PlanShort(plan, run);
