@@ -127,8 +127,8 @@ Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
   plan.squares = true;
   plan.fetch = false;
   const bool is_short = plan.a.extent * item < kLongRow;
-  if (spacing.row > kLongRow && (!is_short || spacing.RowsCompete()))
-    plan.lead = 0;
+  const bool evict_each_other = spacing.row % (16 * spacing.way) == 0;
+  if (spacing.row > kLongRow && (!is_short || evict_each_other)) plan.lead = 0;
   if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
     plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
   return {1024, item == 1 ? 512 : 1024};
