@@ -15,6 +15,7 @@
 #include "kernels/copy/block/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/shuffle-inl.h"
+#include "kernels/copy/block/stores-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/block/walk.h"
 #include "kernels/copy/gather/gather-inl.h"
@@ -71,7 +72,7 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   const bool packed = block.packed && run % kLineBytes != 0 && !plan.carry;
   Block staged = block;
   staged.packed = packed;
-  staged.stream = false;
+  staged.stream = staged.realigns = false;
   staged.breadth = kMaxOffsets;
   // Before each row is room for a line.
   const int64_t longest = plan.carry ? plan.a.block * block.item : run;
@@ -155,7 +156,11 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
   // Narrow vectors would leave lines half written.
   const bool whole_lines = 2 * kVectorBytes >= kLineBytes;
-  const bool direct = plan.lines && IsAtLine(dst) && whole_lines;
+  const bool realigns =
+      kRealigns && plan.realigns &&
+      PlaceInLine(dst) % LaneBytes(plan.item) == 0;
+  const bool direct =
+      ((plan.lines && IsAtLine(dst)) || realigns) && whole_lines;
   const bool stage = plan.stage && !direct;
   BlockWalk walk(plan, stage && plan.carry, src, src_end, dst, rows, columns);
   Block block;

@@ -42,24 +42,46 @@ struct Block {
   bool stream;        // past the caches
   bool begins, ends;  // its runs are the first of their columns, or the last
   int64_t again;      // so many items of side A were moved by the block before
-  bool squares;  // lines of rows are best read whole: num_b has one or more
+  bool squares;   // lines of rows are best read whole: num_b has one or more
+  bool realigns;  // columns that begin within lines are written in whole ones
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;
   Loop batch;
 };
 
-// Whether all repetitions of `block` start at a line of the destination.
+// Whether all repetitions of `block` start at a multiple of `bytes`, a power of
+// two, in the destination.
+inline bool StartsAt(const Block& block, int64_t bytes) {
+  return reinterpret_cast<uintptr_t>(block.dst) %
+                 static_cast<uintptr_t>(bytes) ==
+             0 &&
+         (block.batch.extent == 1 || block.batch.dst_stride % bytes == 0);
+}
+
 inline bool StartsAtLines(const Block& block) {
-  return IsAtLine(block.dst) &&
-         (block.batch.extent == 1 || block.batch.dst_stride % kLineBytes == 0);
+  return StartsAt(block, kLineBytes);
+}
+
+// Whether all columns of `block` start at a multiple of `bytes`.
+inline bool ColumnsStartAt(const Block& block, int64_t bytes) {
+  if (!StartsAt(block, bytes)) return false;
+  int64_t bits = 0;
+  for (int64_t b = 0; b < block.num_b; ++b) bits |= block.columns[b];
+  return bits % bytes == 0;
 }
 
 // Whether all columns of `block` start at a line.
 inline bool AreLines(const Block& block) {
-  if (!StartsAtLines(block)) return false;
-  int64_t bits = 0;
-  for (int64_t b = 0; b < block.num_b; ++b) bits |= block.columns[b];
-  return bits % kLineBytes == 0;
+  return ColumnsStartAt(block, kLineBytes);
+}
+
+// The lanes of vectors that items of so many bytes are moved in; a power of
+// two.
+constexpr int64_t LaneBytes(int64_t item) { return item < 8 ? item : 8; }
+
+// Whether no item of `block` crosses a line in parts of its lanes.
+inline bool AreAligned(const Block& block) {
+  return ColumnsStartAt(block, LaneBytes(block.item));
 }
 
 // Columns at most this long, and packed in the destination, are written as

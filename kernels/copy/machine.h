@@ -27,6 +27,10 @@ struct Machine {
   // so takes runs that are longer than 64 bytes.
   bool LooksUp() const { return shuffle > 64; }
 
+  // Whether the way to the last cache is long, as it is where it serves dozens
+  // of cores; then each has a large second one.
+  bool HasFarL3() const { return l2 >= 2 << 20; }
+
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
   // without on 32 MiB of L3, of a core that looks up and of one that does not.

@@ -43,8 +43,8 @@ HWY_INLINE void TransposeWholeBlocks(V& a, V& b, V& c, V& d) {
 
 // Transposes a line of each of as many rows as it has items: every line is read
 // once, however soon the rows evict each other.
-template <int64_t kItem, bool kStream, class Row, class Column>
-HWY_INLINE void TransposeSquare(Row row, Column column) {
+template <int64_t kItem, class Row, class Column, class Store>
+HWY_INLINE void TransposeSquare(Row row, Column column, const Store& store) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   const VectorOf<kLineBytes, kItem> d;
   hn::Vec<decltype(d)> x[4][kItems];
@@ -60,7 +60,8 @@ HWY_INLINE void TransposeSquare(Row row, Column column) {
     TransposeWholeBlocks(x[0][i], x[1][i], x[2][i], x[3][i]);
     HWY_UNROLL(4)
     for (int64_t piece = 0; piece < 4; ++piece)
-      StoreAt<kStream>(x[piece][i], d, column(piece * kItems + i));
+      store.Put(piece * kItems + i, x[piece][i], d,
+                column(piece * kItems + i));
   }
 }
 

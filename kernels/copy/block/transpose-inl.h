@@ -13,6 +13,7 @@
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/spill-inl.h"
 #include "kernels/copy/block/squares-inl.h"
+#include "kernels/copy/block/stores-inl.h"
 #include "kernels/copy/block/thin-inl.h"
 
 #if defined(AXIS_BLOCK_TRANSPOSE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -35,32 +36,6 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
 
 #else
 
-// Transposes a piece of each row to a run of kParts * kBytes in as many columns
-// as it has items.
-template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
-          class Row, class Column>
-HWY_INLINE void TransposePieces(Row row, Column column) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  hn::Vec<decltype(d)> x[kItems], y[kItems];
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i)
-    x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
-  TransposeBlocks(d, x);
-  if constexpr (kParts == 2) {
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      y[i] = LoadPieces<kBytes, kItem>(row, kBytes / kItem + i, kItems);
-    TransposeBlocks(d, y);
-  }
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i) {
-    uint8_t* const to = column(i);
-    StoreAt<kStream>(x[i], d, to);
-    if constexpr (kParts == 2) StoreAt<kStream>(y[i], d, to + kBytes);
-  }
-}
-
 // Writes side A from item `a` to `end` in strips of kParts * kBytes, all of
 // them for `breadth` items of side B, then for the next. The last items may
 // overlap those before: the same bytes again. If the columns are lines and the
@@ -68,7 +43,7 @@ HWY_INLINE void TransposePieces(Row row, Column column) {
 // takes half the time, and only so can they be streamed.
 // REQUIRES: num_b items fill a piece, or a line of squares; the strips end at
 //           `end`.
-template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store,
           bool kSquares, bool kStrided>
 HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
@@ -80,6 +55,7 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   const int64_t* const offsets = block.rows;
   const int64_t* const columns = block.columns;
   const bool prefetch = prefetcher.has_block();
+  Store store;
   int64_t lines = 0;  // to prefetch with each step
   if (prefetch) {
     const int64_t steps = (num_b + kItems - 1) / kItems;
@@ -87,6 +63,8 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   }
   for (int64_t begin = 0; begin < num_b; begin += breadth) {
     const int64_t b_end = std::min(begin + breadth, num_b);
+    const int64_t b_begin = std::min(begin, last);
+    store.Begin(b_begin);
     for (int64_t strip = a; strip < end; strip += kRows) {
       const uint8_t* rows[kRows];
       if constexpr (!kStrided)
@@ -104,18 +82,22 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
           return kStrided ? to + i * column_step
                           : first_column + columns[b + i];
         };
+        store.Enter(b, next - b);
         if constexpr (kSquares) {
-          TransposeSquare<kItem, kStream>(row, column);
+          TransposeSquare<kItem>(row, column, store);
         } else {
-          TransposePieces<kBytes, kItem, kParts, kStream>(row, column);
+          TransposePieces<kBytes, kItem, kParts>(row, column, store);
         }
         if (prefetch) prefetcher.Prefetch(lines);
       }
+      store.EndStrip();
     }
+    for (int64_t b = begin; b < b_end; ++b)
+      store.End(b, dst + columns[b] + end * kItem);
   }
 }
 
-template <int64_t kBytes, int64_t kItem, int64_t kParts, bool kStream,
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store,
           bool kSquares = false>
 HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
@@ -123,9 +105,9 @@ HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
   // More rows have more addresses than there are registers.
   if constexpr (kParts * kBytes / kItem <= 16)
     if (block.row_step != 0 && block.column_step != 0)
-      return TransposeStripsAs<kBytes, kItem, kParts, kStream, kSquares, true>(
+      return TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, true>(
           block, src, a, end, breadth, dst, prefetcher);
-  TransposeStripsAs<kBytes, kItem, kParts, kStream, kSquares, false>(
+  TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, false>(
       block, src, a, end, breadth, dst, prefetcher);
 }
 
@@ -176,8 +158,8 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
     } else {
-      TransposeStripsOf<kBytes, kItem, 1, false>(block, src, at, at + kRows,
-                                                 block.num_b, dst, prefetcher);
+      TransposeStripsOf<kBytes, kItem, 1, DirectStore<false>>(
+          block, src, at, at + kRows, block.num_b, dst, prefetcher);
     }
   };
   for (; a + kRows <= block.num_a; a += kRows) strip(a);
@@ -189,30 +171,57 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
   strip(block.num_a - kRows);
 }
 
-// The strips as wide as a line; returns how many items of side A they hold.
-// REQUIRES: num_b >= kPieceItems; AreLines(block), or it is not streamed.
-template <int64_t kItem>
-HWY_INLINE int64_t TransposeLines(const Block& block, const uint8_t* src,
-                                  uint8_t* dst, Prefetcher& prefetcher) {
+// The strips as wide as a line, stored as Store<whether streamed> does.
+template <int64_t kItem, template <bool> class Store>
+HWY_INLINE void TransposeLinesTo(const Block& block, const uint8_t* src,
+                                 int64_t end, int64_t breadth, uint8_t* dst,
+                                 Prefetcher& prefetcher) {
   constexpr int64_t kParts = kLineBytes / kVectorBytes;
-  constexpr int64_t kRows = kLineBytes / kItem;
-  if constexpr (kParts > 2) return 0;
-  const int64_t end = block.num_a / kRows * kRows;
   auto strips = [&](auto squares) HWY_ATTR {
     constexpr bool kSquares = decltype(squares)::value;
     block.stream
-        ? TransposeStripsOf<kVectorBytes, kItem, kParts, true, kSquares>(
-              block, src, 0, end, block.breadth, dst, prefetcher)
-        : TransposeStripsOf<kVectorBytes, kItem, kParts, false, kSquares>(
-              block, src, 0, end, block.breadth, dst, prefetcher);
+        ? TransposeStripsOf<kVectorBytes, kItem, kParts, Store<true>, kSquares>(
+              block, src, 0, end, breadth, dst, prefetcher)
+        : TransposeStripsOf<kVectorBytes, kItem, kParts, Store<false>,
+                            kSquares>(block, src, 0, end, breadth, dst,
+                                      prefetcher);
   };
   if constexpr (kHasSquares)
-    if (block.squares) {
-      assert(block.num_b >= kRows);
-      strips(std::true_type());
-      return end;
-    }
+    if (block.squares) return strips(std::true_type());
   strips(std::false_type());
+}
+
+#if HWY_TARGET == HWY_AVX3_DL
+template <int64_t kItem>
+struct Realigned {
+  template <bool kStream>
+  using Store = Realigner<kItem, kStream>;
+};
+#endif
+
+// Transposes the strips as wide as a line; returns how many items of side A
+// they hold.
+// REQUIRES: num_b >= kPieceItems, or a line of squares; AreLines(block), or it
+//           is not streamed, or `realign`.
+template <int64_t kItem>
+HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
+                                  const uint8_t* src, uint8_t* dst,
+                                  Prefetcher& prefetcher) {
+  constexpr int64_t kRows = kLineBytes / kItem;
+  if constexpr (kLineBytes / kVectorBytes > 2) return 0;
+  const int64_t end = block.num_a / kRows * kRows;
+  assert(!block.squares || block.num_b >= kRows);
+#if HWY_TARGET == HWY_AVX3_DL
+  if (realign) {
+    using Store = Realigner<kItem, true>;
+    TransposeLinesTo<kItem, Realigned<kItem>::template Store>(
+        block, src, end, std::min(block.breadth, Store::kColumns), dst,
+        prefetcher);
+    return end;
+  }
+#endif
+  TransposeLinesTo<kItem, DirectStore>(block, src, end, block.breadth, dst,
+                                       prefetcher);
   return end;
 }
 
@@ -255,9 +264,14 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
-  const bool lines = strips && !few && block.num_a * kItem >= kLineBytes &&
-                     block.num_b >= kItems &&
-                     (AreLines(block) || (block.squares && !block.stream));
+  const bool long_enough = strips && !few &&
+                           block.num_a * kItem >= kLineBytes &&
+                           block.num_b >= kItems;
+  const bool are_lines = long_enough && AreLines(block);
+  const bool realign = kRealigns && long_enough && !are_lines &&
+                       block.realigns && AreAligned(block);
+  const bool lines = are_lines || realign ||
+                     (long_enough && block.squares && !block.stream);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;
@@ -265,7 +279,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       TransposeFewColumns<kVectorBytes, kItem>(block, src, dst, prefetcher);
     } else if (strips) {
       const int64_t a =
-          lines ? TransposeLines<kItem>(block, src, dst, prefetcher) : 0;
+          lines ? TransposeLines<kItem>(block, realign, src, dst, prefetcher)
+                : 0;
       if (a < block.num_a)
         TransposeStrips<kStripBytes, kItem>(block, src, dst, a, prefetcher);
     } else if constexpr (kItem < kPieceBytes) {

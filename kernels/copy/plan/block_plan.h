@@ -61,6 +61,9 @@ struct BlockPlan {
   // Need not go by way of scratch if the destination starts at a line: then so
   // do all the runs that are written to it.
   bool lines = false;
+  // Columns that begin within lines are put together from strip to strip, so
+  // that they are written in whole lines and need not go by way of scratch.
+  bool realigns = false;
   // Lines of the rows are best read whole, too, where instructions do that.
   bool squares = false;
   // Where lines are written whole, in cache or past it, so many columns are

@@ -23,6 +23,13 @@ constexpr int64_t kLongRow = 256;
 // for each byte of items of 1 or 2.
 constexpr int64_t kWholeBytes = 2 << 10;
 
+// Columns that are put together in registers are at least so long, that few
+// lines are written in parts. Blocks of them leave room in scratch, by way of
+// which they go where the destination begins inside an item.
+constexpr int64_t kRealignedRun = 1 << 10;
+constexpr int64_t kRealignedBytes = 4 << 10;
+constexpr int64_t kRealignedColumns = 128;
+
 // More repetitions are moved together where columns spill over: the last ones
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
@@ -62,6 +69,11 @@ struct Spacing {
            (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
   }
   bool ColumnsAreLines() const { return column % kLineBytes == 0; }
+  // Whether columns that are no lines are put together in registers, to stream
+  // them at once: they follow one another, `run` bytes each, if they are short.
+  bool Realigns(int64_t run) const {
+    return wide && !ColumnsAreLines() && run >= kRealignedRun;
+  }
   // Lines an eighth of a way apart wait for each other where a store does not
   // write one: better a few columns, and several lines of each.
   bool ColumnsWait() const { return !wide && column % (way / 8) == 0; }
@@ -198,9 +210,15 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                    const Machine& machine) {
   plan.kernel = Kernel::kTranspose;
   const Spacing spacing(plan, machine);
-  const bool stream = machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
-  const bool in_l2 = total_bytes < machine.l2;
   const int64_t item = plan.item;
+  const bool in_l2 = total_bytes < machine.l2;
+  const bool past_caches =
+      machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
+  // In a far cache, too, lines that are written in parts take so long that
+  // whoever reads them is no later if they are streamed.
+  const bool stream =
+      past_caches || (machine.HasFarL3() && !in_l2 && item <= 8 &&
+                      spacing.Realigns(plan.a.extent * item));
   Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
@@ -233,13 +251,20 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
+  if (stream && spacing.Realigns(run)) {
+    plan.realigns = true;
+    runs = {kRealignedBytes, kRealignedColumns * item};
+  }
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
   plan.carry = plan.stage && plan.stream && plan.a.block < plan.a.extent;
-  // What is prefetched of rows that compete is evicted before its turn.
-  if (plan.lines && spacing.RowsStayNear()) plan.lead = 0;
+  // What is prefetched of rows that compete is evicted before its turn; from a
+  // cache that is far away, and in squares, a core foresees rows by itself.
+  if ((plan.lines && spacing.RowsStayNear()) ||
+      (machine.HasFarL3() && (plan.realigns ? !past_caches : plan.squares)))
+    plan.lead = 0;
   if (is_short) PlanShort(plan, run);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;

@@ -1,0 +1,172 @@
+// Stores: how the vectors of a strip get to their columns, per SIMD target.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "hwy/highway.h"
+#include "kernels/copy/block.h"
+#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/pieces-inl.h"
+
+#if defined(AXIS_BLOCK_STORES_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_STORES_INL_H_
+#undef AXIS_BLOCK_STORES_INL_H_
+#else
+#define AXIS_BLOCK_STORES_INL_H_
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+#if HWY_TARGET != HWY_SCALAR
+
+// Stores vectors where they belong.
+template <bool kStream>
+struct DirectStore {
+  HWY_INLINE void Begin(int64_t) {}
+  HWY_INLINE void Enter(int64_t, int64_t) {}
+  template <class V, class D>
+  HWY_INLINE void Put(int64_t, V x, D d, uint8_t* to) const {
+    StoreAt<kStream>(x, d, to);
+  }
+  HWY_INLINE void EndStrip() {}
+  HWY_INLINE void End(int64_t, uint8_t*) const {}
+};
+
+// Transposes a piece of each row to a run of kParts * kBytes in as many columns
+// as it has items.
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Row,
+          class Column, class Store>
+HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  hn::Vec<decltype(d)> x[kItems], y[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
+  TransposeBlocks(d, x);
+  if constexpr (kParts == 2) {
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      y[i] = LoadPieces<kBytes, kItem>(row, kBytes / kItem + i, kItems);
+    TransposeBlocks(d, y);
+  }
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i) {
+    uint8_t* const to = column(i);
+    store.Put(i, x[i], d, to);
+    if constexpr (kParts == 2) store.Put(i, y[i], d, to + kBytes);
+  }
+}
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
+// Whether columns that begin within lines can be written in whole lines.
+inline constexpr bool kRealigns = kHasLookup;
+
+#if HWY_TARGET == HWY_AVX3_DL
+
+// What lanes items are moved in: those of 16 bytes in two.
+template <int64_t kItem>
+using Lane =
+    hwy::UnsignedFromSize<static_cast<size_t>(std::min<int64_t>(kItem, 8))>;
+
+// 0, 1, 2 and so on: as many as two vectors have lanes.
+template <class T>
+struct LaneNumbers {
+  static constexpr size_t kLanes = kLineBytes / sizeof(T);
+  static constexpr std::array<T, 2 * kLanes> kValues = [] {
+    std::array<T, 2 * kLanes> values{};
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i);
+    return values;
+  }();
+};
+
+// The last `bytes` of `before`, then what there is room for of `after`.
+// REQUIRES: `bytes` are whole lanes.
+template <class T, class V>
+HWY_INLINE V JoinVectors(V before, V after, int64_t bytes) {
+  const __m512i places = _mm512_loadu_si512(
+      reinterpret_cast<const uint8_t*>(LaneNumbers<T>::kValues.data()) +
+      kLineBytes - bytes);
+  if constexpr (sizeof(T) == 1)
+    return V{_mm512_permutex2var_epi8(before.raw, places, after.raw)};
+  if constexpr (sizeof(T) == 2)
+    return V{_mm512_permutex2var_epi16(before.raw, places, after.raw)};
+  if constexpr (sizeof(T) == 4)
+    return V{_mm512_permutex2var_epi32(before.raw, places, after.raw)};
+  if constexpr (sizeof(T) == 8)
+    return V{_mm512_permutex2var_epi64(before.raw, places, after.raw)};
+}
+
+// Writes columns that begin within lines in whole lines all the same. It takes
+// the strips of a few columns, one after the other; what a strip has of a line
+// is kept until the next one has the rest of it, so that only the first and the
+// last line of a column are written in parts.
+template <int64_t kItem, bool kStream>
+class Realigner {
+ public:
+  // So many columns at a time: what is kept of them stays in the first cache.
+  static constexpr int64_t kColumns = 128;
+
+  // Columns are counted from `column` on.
+  HWY_INLINE void Begin(int64_t column) {
+    base_ = column;
+    is_first_ = true;
+  }
+
+  // The vectors to come are of columns from `column` on, of which the first
+  // `again` have been put already.
+  HWY_INLINE void Enter(int64_t column, int64_t again) {
+    kept_at_ = kept_ + (column - base_) * kLineBytes;
+    again_ = again;
+  }
+
+  // Writes `x`, which belongs to `to`, of the i-th column since then.
+  template <class V, class D>
+  HWY_INLINE void Put(int64_t i, V x, D d, uint8_t* to) const {
+    if (i < again_) return;
+    uint8_t* const kept = kept_at_ + i * kLineBytes;
+    const int64_t shift = PlaceInLine(to);
+    const V line = JoinVectors<Lane<kItem>>(LoadAt(d, kept), x, shift);
+    StoreAt(x, d, kept);
+    if (is_first_) {
+      StoreBytes(line, ~uint64_t{0} << shift, to - shift);
+    } else {
+      StoreAt<kStream>(line, d, to - shift);
+    }
+  }
+
+  HWY_INLINE void EndStrip() { is_first_ = false; }
+
+  // Writes what is kept of `column`, whose next strip would begin at `to`.
+  HWY_INLINE void End(int64_t column, uint8_t* to) const {
+    const Bytes d;
+    const int64_t shift = PlaceInLine(to);
+    const BytesVec kept = LoadAt(d, kept_ + (column - base_) * kLineBytes);
+    StoreBytes(JoinVectors<Lane<kItem>>(kept, kept, shift),
+               (uint64_t{1} << shift) - 1, to - shift);
+  }
+
+ private:
+  template <class V>
+  static HWY_INLINE void StoreBytes(V x, uint64_t which, uint8_t* to) {
+    _mm512_mask_storeu_epi8(to, which, x.raw);
+  }
+
+  int64_t base_ = 0, again_ = 0;
+  bool is_first_ = true;
+  uint8_t* kept_at_ = nullptr;
+  // The last columns of a block may take in some of those before.
+  HWY_ALIGN uint8_t kept_[(kColumns + kLineBytes) * kLineBytes];
+};
+
+#endif  // HWY_TARGET == HWY_AVX3_DL
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#endif  // include guard

@@ -1,0 +1,136 @@
+// Claims of kernels/copy/block.h: what is planned for results that no cache
+// holds, or that a cache far away does, is moved to the byte as well. Plans
+// are told that they are part of a large copy, so that small ones do here.
+#include "kernels/copy/block.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
+#include "tests/kernels/copy_checker.h"
+#include "tests/kernels/random_copy.h"
+
+namespace axis {
+namespace {
+
+using testing::EveryTarget;
+using testing::GuardedBuffer;
+using testing::Random;
+
+// Matrices, transposed: item (a, b) of repetition t lies
+//   at  t * src_batch + a * row + b * item      in the source,
+//   at  t * dst_batch + columns[b] + a * item   in the destination.
+struct Matrices {
+  int64_t item, num_a, num_b, repetitions;
+  int64_t row, src_batch, dst_batch;
+  std::vector<int64_t> columns;
+  bool even;  // columns lie in even distances
+
+  Matrices(Random& random, bool is_split) {
+    item = int64_t{1} << random.In(0, 4);
+    num_a = random.In(64 / item, (random.OneIn(2) ? 9000 : 2500) / item);
+    num_b = random.In(2, random.OneIn(4) ? 300 : 600 / item + 2);
+    num_b = std::min(num_b, (1 << 20) / (num_a * item));
+    repetitions = random.OneIn(2) ? 1 : random.In(2, 3);
+    even = !is_split;
+    // As outputs of a split, rows are those of one larger matrix.
+    row = num_b * item + (random.OneIn(2) ? 0 : random.In(0, 80));
+    src_batch = num_a * row;
+    // Gaps are whole items, as they are in tensors, or not.
+    const int64_t unit = random.OneIn(4) ? 1 : item;
+    const int64_t gap = random.OneIn(2) ? 0 : random.In(0, 80 / unit) * unit;
+    int64_t at = 0;
+    for (int64_t b = 0; b < num_b; ++b) {
+      columns.push_back(at);
+      at += num_a * item + (even ? gap : random.In(0, 8) * unit);
+    }
+    dst_batch = at;
+  }
+
+  int64_t src_bytes() const { return repetitions * src_batch; }
+  int64_t dst_bytes() const { return repetitions * dst_batch; }
+
+  BlockPlan PlanFor(int64_t total_bytes, const Machine& machine) const {
+    ByteCopy copy{item, {{num_a, row, item}}};
+    if (even)
+      copy.loops.insert(copy.loops.begin(),
+                        {num_b, item, columns[1] - columns[0]});
+    if (repetitions > 1)
+      copy.loops.insert(copy.loops.begin(),
+                        {repetitions, src_batch, dst_batch});
+    return PlanBlocks(copy, even ? std::span<const int64_t>() : columns,
+                      total_bytes, machine);
+  }
+
+  void Expect(const std::byte* src, std::byte* dst) const {
+    for (int64_t t = 0; t < repetitions; ++t)
+      for (int64_t a = 0; a < num_a; ++a)
+        for (int64_t b = 0; b < num_b; ++b)
+          std::memcpy(dst + t * dst_batch + columns[static_cast<size_t>(b)] +
+                          a * item,
+                      src + t * src_batch + a * row + b * item,
+                      static_cast<size_t>(item));
+  }
+};
+
+const uint8_t* Bytes(const std::byte* p) {
+  return reinterpret_cast<const uint8_t*>(p);
+}
+
+void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
+  const char* const count = std::getenv("AXIS_COPY_PLANS");
+  const int64_t plans = count == nullptr ? 1500 : std::atoll(count) / 10;
+  const GuardedBuffer src(6 << 20), dst(6 << 20);
+  Random random(7);
+  EveryTarget target;
+  int64_t realigned = 0;
+  for (int64_t i = 0; i < plans; ++i) {
+    target.Use(static_cast<size_t>(i));
+    const Matrices matrices(random, is_split);
+    Machine machine = ThisMachine();
+    machine.l2 = int64_t{1} << random.In(20, 21);
+    machine.l3 = 32 << 20;
+    const BlockPlan plan = matrices.PlanFor(total_bytes, machine);
+    realigned += plan.realigns;
+    const auto bytes = static_cast<size_t>(matrices.dst_bytes());
+    std::byte* const from = testing::Place(random, src, matrices.src_bytes());
+    std::byte* const to = testing::Place(random, dst, matrices.dst_bytes());
+    random.Fill(from, static_cast<size_t>(matrices.src_bytes()));
+    std::memset(to, 0xa5, bytes);
+    std::vector<std::byte> expected(to, to + bytes);
+    matrices.Expect(from, expected.data());
+    MoveBlocks(plan, Bytes(from), Bytes(from) + matrices.src_bytes(),
+               reinterpret_cast<uint8_t*>(to));
+    ASSERT_EQ(std::memcmp(to, expected.data(), bytes), 0)
+        << "plan " << i << ": items of " << matrices.item << ", "
+        << matrices.num_a << " x " << matrices.num_b << ", "
+        << matrices.repetitions << " times, rows " << matrices.row;
+  }
+  // Whoever has no lookups puts no lines together.
+  if (ThisMachine().LooksUp() && total_bytes > 1 << 20) {
+    EXPECT_GT(realigned, plans / 100);
+  }
+}
+
+TEST(BlocksTest, AreStreamedPastAllCaches) {
+  MoveRandomMatrices(int64_t{1} << 30, false);
+}
+
+TEST(BlocksTest, AreStreamedPastACacheThatIsFar) {
+  MoveRandomMatrices(int64_t{4} << 20, false);
+}
+
+TEST(BlocksTest, StayInCache) { MoveRandomMatrices(1 << 20, false); }
+
+TEST(BlocksTest, OfColumnsForSeveralDestinationsAreStreamed) {
+  MoveRandomMatrices(int64_t{1} << 30, true);
+}
+
+}  // namespace
+}  // namespace axis
