@@ -43,7 +43,8 @@ struct Spacing {
         row(plan.a.loops[0].src_stride),
         column(plan.columns.empty() ? plan.b.loops[0].dst_stride
                                     : plan.columns[1]),
-        wide(machine.LooksUp()) {}
+        wide(machine.LooksUp()),
+        far(wide && machine.HasFarL3()) {}
 
   bool RowsCompete() const { return row % way == 0; }
   // Rows compete in the first cache, but not in the second.
@@ -60,8 +61,12 @@ struct Spacing {
   // caches, and where so many rows as a line has items compete, for small items
   // even if that writes no lines. For bytes that takes more shuffles than it is
   // worth if pieces of rows never cross a line. Measured with lookups only.
-  bool AreSquares(bool stream) const {
+  // Where the last cache is far, they gain in the second, or where as many
+  // rows as a block has are in few pages lose.
+  bool AreSquares(bool stream, bool in_second) const {
     if (!wide) return false;
+    if (far && in_second && item > 1) return row % kLineBytes == 0;
+    if (far && !stream && item == 4 && !PagesCompete()) return false;
     if (!ColumnsAreLines() && (stream || item > 2)) return false;
     if (stream && (item > 1 || row % kPiece != 0)) return true;
     if (item == 1 && PagesCompete()) return false;
@@ -82,6 +87,8 @@ struct Spacing {
   int64_t row, column;  // from one to the next, in bytes
   // Whether a store writes a line. Measured with lookups and with AVX2 only.
   bool wide;
+  // Whether, besides, the last cache is far away. Measured with lookups only.
+  bool far;
 };
 
 // How long the runs of blocks are.
@@ -126,9 +133,11 @@ Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
 }
 
 // In cache, columns that compete are kept few where stores are wide. Where they
-// are not, long rows are worth more.
-Runs PlanCached(const Spacing& spacing) {
-  return {512, spacing.wide && spacing.ColumnsCompete() ? kLineBytes : 512};
+// are not, or come from far away, long rows are worth more.
+Runs PlanCached(const Spacing& spacing, bool in_l2) {
+  const bool few = spacing.wide && spacing.ColumnsCompete() &&
+                   (in_l2 || !spacing.far);
+  return {512, few ? kLineBytes : 512};
 }
 
 // Of squares, only what is short is worth prefetching. Columns that compete are
@@ -217,13 +226,14 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   // In a far cache, too, lines that are written in parts take so long that
   // whoever reads them is no later if they are streamed.
   const bool stream =
-      past_caches || (machine.HasFarL3() && !in_l2 && item <= 8 &&
+      past_caches || (spacing.far && !in_l2 && item <= 8 &&
                       spacing.Realigns(plan.a.extent * item));
-  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing);
+  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing, in_l2);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
-  if (spacing.AreSquares(stream) && plan.a.extent * item >= kLineBytes &&
+  const bool in_second = in_l2 && total_bytes > machine.l1;
+  if (spacing.AreSquares(stream, in_second) && plan.a.extent * item >= kLineBytes &&
       plan.b.extent * item >= kLineBytes)
     runs = PlanSquares(plan, spacing, stream);
   if (RowsGoFirst(plan, spacing))
@@ -254,6 +264,13 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (stream && spacing.Realigns(run)) {
     plan.realigns = true;
     runs = {kRealignedBytes, kRealignedColumns * item};
+  } else if (spacing.far && !stream && !in_l2 && !plan.squares &&
+             !spacing.ColumnsAreLines() &&
+             run * plan.b.extent >= machine.l2 / 4) {
+    // From far away, lines that are written in parts take longer than scratch.
+    plan.stage = true;
+    plan.fetch = false;
+    runs = {1024, 256};
   }
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
@@ -263,7 +280,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   // What is prefetched of rows that compete is evicted before its turn; from a
   // cache that is far away, and in squares, a core foresees rows by itself.
   if ((plan.lines && spacing.RowsStayNear()) ||
-      (machine.HasFarL3() && (plan.realigns ? !past_caches : plan.squares)))
+      (spacing.far && (plan.realigns ? !past_caches : plan.squares)))
     plan.lead = 0;
   if (is_short) PlanShort(plan, run);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
