@@ -8,10 +8,11 @@ of date, which is an error.
 
 GEOMETRY = ["view_test", "ops_test", "plan_test", "program_test", "chains_test",
             "graph_test"]
-ENGINE = ["copy_test", "pieces_test"]
+ENGINE = ["copy_test", "pieces_test", "blocks_test"]
 
 # What only CPUs with AVX-512 VBMI run.
-VBMI = ["kernels/copy/block/lookup-inl.h", "kernels/copy/block/squares-inl.h"]
+VBMI = ["kernels/copy/block/lookup-inl.h", "kernels/copy/block/squares-inl.h",
+        "kernels/copy/block/stores-inl.h"]
 
 KERNELS = [
     # Views.
@@ -164,6 +165,18 @@ KERNELS = [
      "c = EveryOtherBlock<true>(odd_ab, even_cd);", ENGINE),
     ("kernels/copy/block/squares-inl.h",
      "column(piece * kItems + i));", "column(i * 4 + piece));", ENGINE),
+    # Lines that are put together from strip to strip.
+    ("kernels/copy/block/stores-inl.h", "    if (i < again_) return;\n", "",
+     ENGINE),
+    ("kernels/copy/block/stores-inl.h", "~uint64_t{0} << shift", "~uint64_t{0}",
+     ENGINE),
+    ("kernels/copy/block/stores-inl.h", "kLineBytes - bytes);", "bytes);",
+     ENGINE),
+    ("kernels/copy/block/stores-inl.h", "(uint64_t{1} << shift) - 1",
+     "~uint64_t{0}", ENGINE),
+    ("kernels/copy/block.h",
+     "return ColumnsStartAt(block, LaneBytes(block.item));", "return true;",
+     ENGINE),
     ("kernels/copy/block.cc", "rows[a] = a * pitch;", "rows[a] = a * run;",
      ENGINE),
     # What is interleaved past the caches, and short repetitions.

@@ -65,7 +65,8 @@ struct Spacing {
   // rows as a block has are in few pages lose.
   bool AreSquares(bool stream, bool in_second) const {
     if (!wide) return false;
-    if (far && in_second && item > 1) return row % kLineBytes == 0;
+    if (far && in_second && item > 1 && row >= kLongRow)
+      return row % kLineBytes == 0;
     if (far && !stream && item == 4 && !PagesCompete()) return false;
     if (!ColumnsAreLines() && (stream || item > 2)) return false;
     if (stream && (item > 1 || row % kPiece != 0)) return true;
