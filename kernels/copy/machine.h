@@ -28,8 +28,8 @@ struct Machine {
   bool LooksUp() const { return shuffle > 64; }
 
   // Whether the way to the last cache is long, as it is where it serves dozens
-  // of cores; then each has a large second one.
-  bool HasFarL3() const { return l2 >= 2 << 20; }
+  // of cores; then each has a large second one. Measured with lookups only.
+  bool HasFarL3() const { return LooksUp() && l2 >= 2 << 20; }
 
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and

@@ -41,14 +41,14 @@ compile() {
 export -f compile
 export triplet root out targets
 rm -f "$out"/*.o  # of sources that are gone
-mapfile -t tests < <(ls tests/kernels/*_test.cc | grep -v onednn)
+mapfile -t tests < <(find tests/kernels -name '*_test.cc' | grep -v onednn)
 find kernels -name '*.cc' | cat - <(printf '%s\n' "${tests[@]}") |
   xargs -P "$(nproc)" -I{} bash -c 'compile {}'
 
 status=0 passed=0
-for test in "${tests[@]}"; do
-  test=$(basename "$test" .cc)
-  $triplet-g++ "$out/tests_kernels_$test.o" "$out"/kernels_*.o \
+for source in "${tests[@]}"; do
+  test=$(basename "$source" .cc)
+  $triplet-g++ "$out/$(tr / _ <<<"${source%.cc}").o" "$out"/kernels_*.o \
     -o "$out/$test" -L"$libraries" -Wl,-rpath-link="$libraries" \
     -Wl,--start-group -lgmock -lgtest -lgtest_main "$libraries"/libabsl_*.so \
     -lhwy -ltbb -Wl,--end-group -lpthread

@@ -60,8 +60,7 @@ HWY_INLINE void TransposeSquare(Row row, Column column, const Store& store) {
     TransposeWholeBlocks(x[0][i], x[1][i], x[2][i], x[3][i]);
     HWY_UNROLL(4)
     for (int64_t piece = 0; piece < 4; ++piece)
-      store.Put(piece * kItems + i, x[piece][i], d,
-                column(piece * kItems + i));
+      store.Put(piece * kItems + i, x[piece][i], d, column(piece * kItems + i));
   }
 }
 

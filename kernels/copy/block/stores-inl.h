@@ -63,7 +63,7 @@ HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// Whether columns that begin within lines can be written in whole lines.
+// Whether columns that begin within lines can be streamed in whole lines.
 inline constexpr bool kRealigns = kHasLookup;
 
 #if HWY_TARGET == HWY_AVX3_DL
@@ -101,11 +101,11 @@ HWY_INLINE V JoinVectors(V before, V after, int64_t bytes) {
     return V{_mm512_permutex2var_epi64(before.raw, places, after.raw)};
 }
 
-// Writes columns that begin within lines in whole lines all the same. It takes
+// Streams columns that begin within lines in whole lines all the same. It takes
 // the strips of a few columns, one after the other; what a strip has of a line
 // is kept until the next one has the rest of it, so that only the first and the
-// last line of a column are written in parts.
-template <int64_t kItem, bool kStream>
+// last line of a column are written in parts, and not streamed.
+template <int64_t kItem>
 class Realigner {
  public:
   // So many columns at a time: what is kept of them stays in the first cache.
@@ -135,7 +135,7 @@ class Realigner {
     if (is_first_) {
       StoreBytes(line, ~uint64_t{0} << shift, to - shift);
     } else {
-      StoreAt<kStream>(line, d, to - shift);
+      StoreAt<true>(line, d, to - shift);
     }
   }
 

@@ -158,7 +158,7 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
     } else {
-      TransposeStripsOf<kBytes, kItem, 1, DirectStore<false>>(
+      TransposeStripsOf<kBytes, kItem, 1, DirectStore<false> >(
           block, src, at, at + kRows, block.num_b, dst, prefetcher);
     }
   };
@@ -171,33 +171,19 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
   strip(block.num_a - kRows);
 }
 
-// The strips as wide as a line, stored as Store<whether streamed> does.
-template <int64_t kItem, template <bool> class Store>
+// Transposes the strips as wide as a line up to item `end` of side A.
+template <int64_t kItem, class Store>
 HWY_INLINE void TransposeLinesTo(const Block& block, const uint8_t* src,
                                  int64_t end, int64_t breadth, uint8_t* dst,
                                  Prefetcher& prefetcher) {
   constexpr int64_t kParts = kLineBytes / kVectorBytes;
-  auto strips = [&](auto squares) HWY_ATTR {
-    constexpr bool kSquares = decltype(squares)::value;
-    block.stream
-        ? TransposeStripsOf<kVectorBytes, kItem, kParts, Store<true>, kSquares>(
-              block, src, 0, end, breadth, dst, prefetcher)
-        : TransposeStripsOf<kVectorBytes, kItem, kParts, Store<false>,
-                            kSquares>(block, src, 0, end, breadth, dst,
-                                      prefetcher);
-  };
   if constexpr (kHasSquares)
-    if (block.squares) return strips(std::true_type());
-  strips(std::false_type());
+    if (block.squares)
+      return TransposeStripsOf<kVectorBytes, kItem, kParts, Store, true>(
+          block, src, 0, end, breadth, dst, prefetcher);
+  TransposeStripsOf<kVectorBytes, kItem, kParts, Store>(
+      block, src, 0, end, breadth, dst, prefetcher);
 }
-
-#if HWY_TARGET == HWY_AVX3_DL
-template <int64_t kItem>
-struct Realigned {
-  template <bool kStream>
-  using Store = Realigner<kItem, kStream>;
-};
-#endif
 
 // Transposes the strips as wide as a line; returns how many items of side A
 // they hold.
@@ -213,15 +199,16 @@ HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
   assert(!block.squares || block.num_b >= kRows);
 #if HWY_TARGET == HWY_AVX3_DL
   if (realign) {
-    using Store = Realigner<kItem, true>;
-    TransposeLinesTo<kItem, Realigned<kItem>::template Store>(
-        block, src, end, std::min(block.breadth, Store::kColumns), dst,
-        prefetcher);
+    TransposeLinesTo<kItem, Realigner<kItem> >(
+        block, src, end, std::min(block.breadth, Realigner<kItem>::kColumns),
+        dst, prefetcher);
     return end;
   }
 #endif
-  TransposeLinesTo<kItem, DirectStore>(block, src, end, block.breadth, dst,
-                                       prefetcher);
+  block.stream ? TransposeLinesTo<kItem, DirectStore<true> >(
+                     block, src, end, block.breadth, dst, prefetcher)
+               : TransposeLinesTo<kItem, DirectStore<false> >(
+                     block, src, end, block.breadth, dst, prefetcher);
   return end;
 }
 
@@ -270,8 +257,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool are_lines = long_enough && AreLines(block);
   const bool realign = kRealigns && long_enough && !are_lines &&
                        block.realigns && AreAligned(block);
-  const bool lines = are_lines || realign ||
-                     (long_enough && block.squares && !block.stream);
+  const bool lines =
+      are_lines || realign || (long_enough && block.squares && !block.stream);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* src = block.src + t * block.batch.src_stride;
     uint8_t* dst = block.dst + t * block.batch.dst_stride;

@@ -95,9 +95,8 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     return false;
   }
   plan.stage = plan.stream;
-  if (machine.LooksUp() && machine.HasFarL3() && !plan.stream &&
-      plan.kernel == Kernel::kDeinterleave && total_bytes >= machine.l2 &&
-      !AreLines(plan, loops)) {
+  if (machine.HasFarL3() && plan.kernel == Kernel::kDeinterleave &&
+      !plan.stream && total_bytes >= machine.l2 && !AreLines(plan, loops)) {
     // From far away, lines that are written in parts take longer than scratch.
     plan.stage = true;
     Cut(plan.a, item, kPage);

@@ -62,7 +62,7 @@ struct BlockPlan {
   // do all the runs that are written to it.
   bool lines = false;
   // Columns that begin within lines are put together from strip to strip, so
-  // that they are written in whole lines and need not go by way of scratch.
+  // that they are streamed in whole lines and need not go by way of scratch.
   bool realigns = false;
   // Lines of the rows are best read whole, too, where instructions do that.
   bool squares = false;

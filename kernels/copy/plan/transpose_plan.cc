@@ -44,7 +44,7 @@ struct Spacing {
         column(plan.columns.empty() ? plan.b.loops[0].dst_stride
                                     : plan.columns[1]),
         wide(machine.LooksUp()),
-        far(wide && machine.HasFarL3()) {}
+        far(machine.HasFarL3()) {}
 
   bool RowsCompete() const { return row % way == 0; }
   // Rows compete in the first cache, but not in the second.
@@ -75,8 +75,9 @@ struct Spacing {
            (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
   }
   bool ColumnsAreLines() const { return column % kLineBytes == 0; }
-  // Whether columns that are no lines are put together in registers, to stream
-  // them at once: they follow one another, `run` bytes each, if they are short.
+  // Whether columns of `run` bytes that are no lines are put together in
+  // registers, to stream them at once. Short ones gain more from scratch, where
+  // those that follow one another make lines.
   bool Realigns(int64_t run) const {
     return wide && !ColumnsAreLines() && run >= kRealignedRun;
   }
@@ -88,8 +89,7 @@ struct Spacing {
   int64_t row, column;  // from one to the next, in bytes
   // Whether a store writes a line. Measured with lookups and with AVX2 only.
   bool wide;
-  // Whether, besides, the last cache is far away. Measured with lookups only.
-  bool far;
+  bool far;  // the last cache
 };
 
 // How long the runs of blocks are.
@@ -136,8 +136,8 @@ Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
 // In cache, columns that compete are kept few where stores are wide. Where they
 // are not, or come from far away, long rows are worth more.
 Runs PlanCached(const Spacing& spacing, bool in_l2) {
-  const bool few = spacing.wide && spacing.ColumnsCompete() &&
-                   (in_l2 || !spacing.far);
+  const bool few =
+      spacing.wide && spacing.ColumnsCompete() && (in_l2 || !spacing.far);
   return {512, few ? kLineBytes : 512};
 }
 
@@ -203,6 +203,14 @@ bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
          !(b_bytes >= kPiece && Spills(plan));
 }
 
+// Whether lines that are written in parts take longer than scratch: in a cache
+// that is far away, but for small matrices, which the second one holds.
+bool GainsFromScratch(const BlockPlan& plan, const Spacing& spacing,
+                      const Machine& machine) {
+  return spacing.far && !plan.squares && !spacing.ColumnsAreLines() &&
+         plan.item * plan.a.extent * plan.b.extent >= machine.l2 / 4;
+}
+
 // Short runs gain nothing from being put together, unless only that makes lines
 // of them; lines need not be.
 void PlanShort(BlockPlan& plan, int64_t run) {
@@ -226,16 +234,15 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
   // In a far cache, too, lines that are written in parts take so long that
   // whoever reads them is no later if they are streamed.
-  const bool stream =
-      past_caches || (spacing.far && !in_l2 && item <= 8 &&
-                      spacing.Realigns(plan.a.extent * item));
+  const bool stream = past_caches || (spacing.far && !in_l2 && item <= 8 &&
+                                      spacing.Realigns(plan.a.extent * item));
   Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing, in_l2);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
   const bool in_second = in_l2 && total_bytes > machine.l1;
-  if (spacing.AreSquares(stream, in_second) && plan.a.extent * item >= kLineBytes &&
-      plan.b.extent * item >= kLineBytes)
+  if (spacing.AreSquares(stream, in_second) &&
+      plan.a.extent * item >= kLineBytes && plan.b.extent * item >= kLineBytes)
     runs = PlanSquares(plan, spacing, stream);
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
@@ -265,10 +272,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (stream && spacing.Realigns(run)) {
     plan.realigns = true;
     runs = {kRealignedBytes, kRealignedColumns * item};
-  } else if (spacing.far && !stream && !in_l2 && !plan.squares &&
-             !spacing.ColumnsAreLines() &&
-             run * plan.b.extent >= machine.l2 / 4) {
-    // From far away, lines that are written in parts take longer than scratch.
+  } else if (!stream && !in_l2 && GainsFromScratch(plan, spacing, machine)) {
     plan.stage = true;
     plan.fetch = false;
     runs = {1024, 256};

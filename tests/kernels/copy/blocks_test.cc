@@ -1,8 +1,6 @@
 // Claims of kernels/copy/block.h: what is planned for results that no cache
 // holds, or that a cache far away does, is moved to the byte as well. Plans
 // are told that they are part of a large copy, so that small ones do here.
-#include "kernels/copy/block.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "tests/kernels/copy_checker.h"
@@ -72,10 +71,10 @@ struct Matrices {
     for (int64_t t = 0; t < repetitions; ++t)
       for (int64_t a = 0; a < num_a; ++a)
         for (int64_t b = 0; b < num_b; ++b)
-          std::memcpy(dst + t * dst_batch + columns[static_cast<size_t>(b)] +
-                          a * item,
-                      src + t * src_batch + a * row + b * item,
-                      static_cast<size_t>(item));
+          std::memcpy(
+              dst + t * dst_batch + columns[static_cast<size_t>(b)] + a * item,
+              src + t * src_batch + a * row + b * item,
+              static_cast<size_t>(item));
   }
 };
 
