@@ -79,6 +79,32 @@ HWY_INLINE void TransposeBlocks(D d, V (&x)[kItems]) {
   }
 }
 
+// Transposes a piece of each row to a run of kParts * kBytes in as many columns
+// as it has items, where `store` puts them.
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Row,
+          class Column, class Store>
+HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  hn::Vec<decltype(d)> x[kItems], y[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
+  TransposeBlocks(d, x);
+  if constexpr (kParts == 2) {
+    HWY_UNROLL(16)
+    for (int64_t i = 0; i < kItems; ++i)
+      y[i] = LoadPieces<kBytes, kItem>(row, kBytes / kItem + i, kItems);
+    TransposeBlocks(d, y);
+  }
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i) {
+    uint8_t* const to = column(i);
+    store.Put(i, x[i], d, to);
+    if constexpr (kParts == 2) store.Put(i, y[i], d, to + kBytes);
+  }
+}
+
 #endif  // HWY_TARGET != HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE

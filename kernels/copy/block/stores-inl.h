@@ -1,5 +1,4 @@
 // Stores: how the vectors of a strip get to their columns, per SIMD target.
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -35,32 +34,6 @@ struct DirectStore {
   HWY_INLINE void End(int64_t, uint8_t*) const {}
 };
 
-// Transposes a piece of each row to a run of kParts * kBytes in as many columns
-// as it has items.
-template <int64_t kBytes, int64_t kItem, int64_t kParts, class Row,
-          class Column, class Store>
-HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  hn::Vec<decltype(d)> x[kItems], y[kItems];
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i)
-    x[i] = LoadPieces<kBytes, kItem>(row, i, kItems);
-  TransposeBlocks(d, x);
-  if constexpr (kParts == 2) {
-    HWY_UNROLL(16)
-    for (int64_t i = 0; i < kItems; ++i)
-      y[i] = LoadPieces<kBytes, kItem>(row, kBytes / kItem + i, kItems);
-    TransposeBlocks(d, y);
-  }
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i) {
-    uint8_t* const to = column(i);
-    store.Put(i, x[i], d, to);
-    if constexpr (kParts == 2) store.Put(i, y[i], d, to + kBytes);
-  }
-}
-
 #endif  // HWY_TARGET != HWY_SCALAR
 
 // Whether columns that begin within lines can be streamed in whole lines.
@@ -70,8 +43,7 @@ inline constexpr bool kRealigns = kHasLookup;
 
 // What lanes items are moved in: those of 16 bytes in two.
 template <int64_t kItem>
-using Lane =
-    hwy::UnsignedFromSize<static_cast<size_t>(std::min<int64_t>(kItem, 8))>;
+using Lane = hwy::UnsignedFromSize<static_cast<size_t>(LaneBytes(kItem))>;
 
 // 0, 1, 2 and so on: as many as two vectors have lanes.
 template <class T>
