@@ -176,20 +176,37 @@ std::optional<Plan> CompilePlan(std::span<const View> src,
 
 Plan CompilePlan(const View& src, int64_t item_bits) {
   Plan plan;  // the only one: to move it takes as long as to make it
-  plan.src_offset = src.offset;
-  plan.run = 1;
-  int64_t dst_stride = 1;
-  for (auto axis = src.axes.rbegin(); axis != src.axes.rend(); ++axis)
-    for (auto mode = axis->rbegin(); mode != axis->rend(); ++mode) {
-      if (mode->extent == 0) {
-        plan = {.item_bits = item_bits, .loops = {}, .places = {}};
+  plan.item_bits = item_bits;
+  auto& loops = plan.loops;
+  // In elements. The destination is dense, so the source alone decides what can
+  // be fused.
+  for (const Axis& axis : src.axes)
+    for (const Mode& mode : axis) {
+      if (mode.extent == 0) {
+        loops.clear();
         return plan;
       }
-      if (mode->extent == 1) continue;
-      AddLoop({mode->extent, mode->stride, dst_stride}, plan);
-      dst_stride *= mode->extent;
+      if (mode.extent == 1) continue;
+      if (!loops.empty() &&
+          loops.back().src_stride == mode.extent * mode.stride) {
+        loops.back().extent *= mode.extent;
+        loops.back().src_stride = mode.stride;
+      } else {
+        loops.push_back({mode.extent, mode.stride, 0});
+      }
     }
-  Finish(item_bits, plan);
+  plan.src_offset = src.offset * item_bits;
+  plan.run = item_bits;
+  if (!loops.empty() && loops.back().src_stride == 1) {
+    plan.run *= loops.back().extent;
+    loops.pop_back();
+  }
+  int64_t dst_stride = plan.run;
+  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+    loop->src_stride *= item_bits;
+    loop->dst_stride = dst_stride;
+    dst_stride *= loop->extent;
+  }
   return plan;
 }
 
