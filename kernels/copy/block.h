@@ -42,7 +42,8 @@ struct Block {
   bool stream;        // past the caches
   bool begins, ends;  // its runs are the first of their columns, or the last
   int64_t again;      // so many items of side A were moved by the block before
-  bool squares;   // lines of rows are best read whole: num_b has one or more
+  Square squares;     // of lines of rows, if any: num_b has one or more
+  bool pairs;         // lines are streamed two of a column at a time
   bool realigns;  // columns that begin within lines are streamed in whole ones
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;

@@ -39,6 +39,10 @@ struct Machine {
   bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
     return Exceeds(total_bytes, 8, compete ? 9 : 13);
   }
+  // The same of lines in pairs, from pages of their own.
+  bool StreamsPairs(int64_t total_bytes) const {
+    return Exceeds(total_bytes, 4, 8);
+  }
   bool StreamsInterleaved(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 20);
   }

@@ -80,10 +80,11 @@ HWY_INLINE void TransposeBlocks(D d, V (&x)[kItems]) {
 }
 
 // Transposes a piece of each row to a run of kParts * kBytes in as many columns
-// as it has items, where `store` puts them.
+// as it has items, where `store` puts them: as the columns from `first` on.
 template <int64_t kBytes, int64_t kItem, int64_t kParts, class Row,
           class Column, class Store>
-HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
+HWY_INLINE void TransposePieces(Row row, Column column, const Store& store,
+                                int64_t first = 0) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   const VectorOf<kBytes, kItem> d;
   hn::Vec<decltype(d)> x[kItems], y[kItems];
@@ -100,8 +101,8 @@ HWY_INLINE void TransposePieces(Row row, Column column, const Store& store) {
   HWY_UNROLL(16)
   for (int64_t i = 0; i < kItems; ++i) {
     uint8_t* const to = column(i);
-    store.Put(i, x[i], d, to);
-    if constexpr (kParts == 2) store.Put(i, y[i], d, to + kBytes);
+    store.Put(first + i, x[i], d, to);
+    if constexpr (kParts == 2) store.Put(first + i, y[i], d, to + kBytes);
   }
 }
 

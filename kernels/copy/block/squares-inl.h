@@ -64,6 +64,20 @@ HWY_INLINE void TransposeSquare(Row row, Column column, const Store& store) {
   }
 }
 
+// The same, a piece of each row after the other: parts of vectors are loaded
+// where the blocks of whole ones would be shuffled.
+template <int64_t kItem, class Row, class Column, class Store>
+HWY_INLINE void TransposeSquareByPiece(Row row, Column column,
+                                       const Store& store) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  HWY_UNROLL(4)
+  for (int64_t piece = 0; piece < 4; ++piece)
+    TransposePieces<kLineBytes, kItem, 1>(
+        [=](int64_t i) HWY_ATTR { return row(i) + piece * kPieceBytes; },
+        [=](int64_t i) HWY_ATTR { return column(piece * kItems + i); }, store,
+        piece * kItems);
+}
+
 #endif  // HWY_TARGET == HWY_AVX3_DL
 
 }  // namespace HWY_NAMESPACE

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
@@ -37,19 +35,22 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
 #else
 
 // Writes side A from item `a` to `end` in strips of kParts * kBytes, all of
-// them for `breadth` items of side B, then for the next. The last items may
-// overlap those before: the same bytes again. If the columns are lines and the
-// parts fill them, lines are written whole: if no cache holds them yet, that
-// takes half the time, and only so can they be streamed.
+// them for `breadth` items of side B, then for the next; as many strips at a
+// time as `Store` puts together. The last items may overlap those before: the
+// same bytes again. If the columns are lines and the parts fill them, lines are
+// written whole: if no cache holds them yet, that takes half the time, and only
+// so can they be streamed.
 // REQUIRES: num_b items fill a piece, or a line of squares; the strips end at
 //           `end`.
 template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store,
-          bool kSquares, bool kStrided>
+          Square kSquares, bool kStrided>
 HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
   constexpr int64_t kRows = kParts * kBytes / kItem;
-  constexpr int64_t kItems = kSquares ? kRows : kPieceBytes / kItem;
+  constexpr int64_t kItems =
+      kSquares == Square::kNone ? kPieceBytes / kItem : kRows;
+  constexpr int64_t kStrips = Store::kStrips;
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t num_b = block.num_b, last = num_b - kItems;
   const int64_t* const offsets = block.rows;
@@ -63,30 +64,35 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   }
   for (int64_t begin = 0; begin < num_b; begin += breadth) {
     const int64_t b_end = std::min(begin + breadth, num_b);
-    const int64_t b_begin = std::min(begin, last);
-    store.Begin(b_begin);
-    for (int64_t strip = a; strip < end; strip += kRows) {
-      const uint8_t* rows[kRows];
-      if constexpr (!kStrided)
-        for (int64_t i = 0; i < kRows; ++i) rows[i] = src + offsets[strip + i];
+    store.Begin(std::min(begin, last));
+    for (int64_t strip = a; strip < end; strip += kStrips * kRows) {
+      const int64_t strips =
+          kStrips == 1 ? 1 : std::min(kStrips, (end - strip) / kRows);
+      const uint8_t* rows[kStrips * kRows];
+      for (int64_t i = 0; !kStrided && i < strips * kRows; ++i)
+        rows[i] = src + offsets[strip + i];
       const uint8_t* const first_row = src + strip * row_step;
       uint8_t* const first_column = dst + strip * kItem;
       for (int64_t next = begin; next < b_end; next += kItems) {
         const int64_t b = std::min(next, last);
-        const uint8_t* const from = first_row + b * kItem;
-        uint8_t* const to = first_column + b * column_step;
-        auto row = [=, &rows](int64_t i) HWY_ATTR {
-          return kStrided ? from + i * row_step : rows[i] + b * kItem;
-        };
-        auto column = [=](int64_t i) HWY_ATTR {
-          return kStrided ? to + i * column_step
-                          : first_column + columns[b + i];
-        };
-        store.Enter(b, next - b);
-        if constexpr (kSquares) {
-          TransposeSquare<kItem>(row, column, store);
-        } else {
-          TransposePieces<kBytes, kItem, kParts>(row, column, store);
+        for (int64_t s = 0; s < strips; ++s) {
+          const int64_t at = s * kRows;
+          const uint8_t* const from = first_row + at * row_step + b * kItem;
+          uint8_t* const to = first_column + at * kItem;
+          auto row = [=, &rows](int64_t i) HWY_ATTR {
+            return kStrided ? from + i * row_step : rows[at + i] + b * kItem;
+          };
+          auto column = [=](int64_t i) HWY_ATTR {
+            return to + (kStrided ? (b + i) * column_step : columns[b + i]);
+          };
+          store.Enter(b, next - b, s, strips);
+          if constexpr (kSquares == Square::kWhole) {
+            TransposeSquare<kItem>(row, column, store);
+          } else if constexpr (kSquares == Square::kByPiece) {
+            TransposeSquareByPiece<kItem>(row, column, store);
+          } else {
+            TransposePieces<kBytes, kItem, kParts>(row, column, store);
+          }
         }
         if (prefetch) prefetcher.Prefetch(lines);
       }
@@ -97,8 +103,8 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   }
 }
 
-template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store,
-          bool kSquares = false>
+template <int64_t kItem, class Store, int64_t kParts,
+          Square kSquares = Square::kNone, int64_t kBytes = kVectorBytes>
 HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
@@ -158,7 +164,7 @@ HWY_INLINE void TransposeStrips(const Block& block, const uint8_t* src,
     if (narrow) {
       TransposeNarrowStrip<kBytes, kItem>(block, src, at, dst);
     } else {
-      TransposeStripsOf<kBytes, kItem, 1, DirectStore<false> >(
+      TransposeStripsOf<kItem, DirectStore<false>, 1, Square::kNone, kBytes>(
           block, src, at, at + kRows, block.num_b, dst, prefetcher);
     }
   };
@@ -177,12 +183,17 @@ HWY_INLINE void TransposeLinesTo(const Block& block, const uint8_t* src,
                                  int64_t end, int64_t breadth, uint8_t* dst,
                                  Prefetcher& prefetcher) {
   constexpr int64_t kParts = kLineBytes / kVectorBytes;
-  if constexpr (kHasSquares)
-    if (block.squares)
-      return TransposeStripsOf<kVectorBytes, kItem, kParts, Store, true>(
+  if constexpr (kHasSquares) {
+    if (block.squares == Square::kWhole)
+      return TransposeStripsOf<kItem, Store, kParts, Square::kWhole>(
           block, src, 0, end, breadth, dst, prefetcher);
-  TransposeStripsOf<kVectorBytes, kItem, kParts, Store>(
-      block, src, 0, end, breadth, dst, prefetcher);
+    if constexpr (kItem == 2)  // where it gains
+      if (block.squares == Square::kByPiece)
+        return TransposeStripsOf<kItem, Store, kParts, Square::kByPiece>(
+            block, src, 0, end, breadth, dst, prefetcher);
+  }
+  TransposeStripsOf<kItem, Store, kParts>(block, src, 0, end, breadth, dst,
+                                          prefetcher);
 }
 
 // Transposes the strips as wide as a line; returns how many items of side A
@@ -196,14 +207,18 @@ HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
   constexpr int64_t kRows = kLineBytes / kItem;
   if constexpr (kLineBytes / kVectorBytes > 2) return 0;
   const int64_t end = block.num_a / kRows * kRows;
-  assert(!block.squares || block.num_b >= kRows);
+  assert(block.squares == Square::kNone || block.num_b >= kRows);
 #if HWY_TARGET == HWY_AVX3_DL
-  if (realign) {
-    TransposeLinesTo<kItem, Realigner<kItem> >(
-        block, src, end, std::min(block.breadth, Realigner<kItem>::kColumns),
-        dst, prefetcher);
-    return end;
-  }
+  if (realign)
+    return TransposeLinesTo<kItem, Realigner<kItem> >(
+               block, src, end,
+               std::min(block.breadth, Realigner<kItem>::kColumns), dst,
+               prefetcher),
+           end;
+  if (block.stream && block.pairs)
+    return TransposeLinesTo<kItem, PairingStore<kItem> >(
+               block, src, end, block.breadth, dst, prefetcher),
+           end;
 #endif
   block.stream ? TransposeLinesTo<kItem, DirectStore<true> >(
                      block, src, end, block.breadth, dst, prefetcher)
@@ -216,7 +231,6 @@ HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
 // (measured without lookups only), that long.
 inline constexpr int64_t kFewBytes = 128;
 inline constexpr int64_t kFewSweptBytes = 512;
-
 // Repetitions at most this long, and narrower than a vector, are transposed
 // together if there are a few.
 inline constexpr int64_t kRepetitionBytes = 512;
@@ -229,7 +243,6 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   // Wider stores would each cross a line; that pays only where it is shuffles,
   // not stores, that take the time.
   constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
-  // Worst cases last: two short sides leave nothing to a vector.
   const bool strips = block.num_a > kItems ||
                       (block.num_a == kItems && block.num_b < 2 * kItems);
   const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
@@ -247,7 +260,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
     if (together) return TransposeTogether<kItem>(block);
   const bool sweeps = kItem <= 2 && SweepsColumns(block);
   const bool few =
-      strips && !block.squares && block.row_step != 0 &&
+      strips && block.squares == Square::kNone && block.row_step != 0 &&
       block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
@@ -258,10 +271,11 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool realign = kRealigns && long_enough && !are_lines &&
                        block.realigns && AreAligned(block);
   const bool lines =
-      are_lines || realign || (long_enough && block.squares && !block.stream);
+      are_lines || realign ||
+      (long_enough && block.squares != Square::kNone && !block.stream);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
-    const uint8_t* src = block.src + t * block.batch.src_stride;
-    uint8_t* dst = block.dst + t * block.batch.dst_stride;
+    const uint8_t* const src = block.src + t * block.batch.src_stride;
+    uint8_t* const dst = block.dst + t * block.batch.dst_stride;
     if (few) {
       TransposeFewColumns<kVectorBytes, kItem>(block, src, dst, prefetcher);
     } else if (strips) {

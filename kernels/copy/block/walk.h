@@ -74,6 +74,7 @@ class BlockWalk {
     block.again = a_ - a.begin;
     block.ends = a_ + plan_.a.block >= plan_.a.extent;
     block.squares = plan_.squares;
+    block.pairs = plan_.pairs;
     block.realigns = plan_.realigns;
     block.breadth = plan_.breadth;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};

@@ -25,6 +25,14 @@ enum class Kernel : uint8_t {
   kShuffle,       // the bytes of each run of `item` change places
 };
 
+// How lines of rows are read where they are transposed whole.
+enum class Square : uint8_t {
+  kNone,     // they are not: a piece of each row, down to the end of a column
+  kWhole,    // once: all of the work is done in registers
+  kByPiece,  // piece by piece, right after one another: that takes fewer
+             // shuffles, if the lines stay in the first cache meanwhile
+};
+
 // The longest run that kShuffle is for.
 inline constexpr int64_t kMaxShuffle = 256;
 
@@ -65,7 +73,9 @@ struct BlockPlan {
   // that they are streamed in whole lines and need not go by way of scratch.
   bool realigns = false;
   // Lines of the rows are best read whole, too, where instructions do that.
-  bool squares = false;
+  Square squares = Square::kNone;
+  // Lines are streamed two of a column at a time.
+  bool pairs = false;
   // Where lines are written whole, in cache or past it, so many columns are
   // written side by side, several lines of each.
   int64_t breadth = kMaxOffsets;

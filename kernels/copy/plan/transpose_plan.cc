@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/plan/spacing.h"
 
 namespace axis {
 namespace {
-
-// A vector register block: what a transposition takes of a row at a time.
-constexpr int64_t kPiece = 16;
 
 // So many runs are written past the caches side by side.
 constexpr int64_t kStreamColumns = 32;
@@ -16,81 +14,18 @@ constexpr int64_t kStreamColumns = 32;
 // So many rows ahead the source is prefetched where few columns are swept.
 constexpr int64_t kSweepLead = 16;
 
-// Rows at least this long are worth prefetching one by one.
-constexpr int64_t kLongRow = 256;
-
 // Scratch has room for as many runs as a block has columns, of so many bytes
 // for each byte of items of 1 or 2.
 constexpr int64_t kWholeBytes = 2 << 10;
 
-// Columns that are put together in registers are at least so long, that few
-// lines are written in parts. Blocks of them leave room in scratch, by way of
-// which they go where the destination begins inside an item.
-constexpr int64_t kRealignedRun = 1 << 10;
+// Blocks of columns that are put together in registers leave room in scratch,
+// by way of which they go where the destination begins inside an item.
 constexpr int64_t kRealignedBytes = 4 << 10;
 constexpr int64_t kRealignedColumns = 128;
 
 // More repetitions are moved together where columns spill over: the last ones
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
-
-// How the rows and columns of a transposition lie. What is a way of the first
-// cache apart competes for the same place there.
-struct Spacing {
-  Spacing(const BlockPlan& plan, const Machine& machine)
-      : item(plan.item),
-        way(machine.l1_way),
-        row(plan.a.loops[0].src_stride),
-        column(plan.columns.empty() ? plan.b.loops[0].dst_stride
-                                    : plan.columns[1]),
-        wide(machine.LooksUp()),
-        far(machine.HasFarL3()) {}
-
-  bool RowsCompete() const { return row % way == 0; }
-  // Rows compete in the first cache, but not in the second.
-  bool RowsStayNear() const {
-    return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
-  }
-  bool ColumnsCompete() const { return column % (way / 2) == 0; }
-  // As many rows as a block has are in more pages than can be looked up at
-  // once.
-  bool PagesCompete() const {
-    return row > 2 * way * std::min<int64_t>(item, 4);
-  }
-  // Whether the lines of rows are better read once, whole: on the way past the
-  // caches, and where so many rows as a line has items compete, for small items
-  // even if that writes no lines. For bytes that takes more shuffles than it is
-  // worth if pieces of rows never cross a line. Measured with lookups only.
-  // Where the last cache is far, they gain in the second, or where as many
-  // rows as a block has are in few pages lose.
-  bool AreSquares(bool stream, bool in_second) const {
-    if (!wide) return false;
-    if (far && in_second && item > 1 && row >= kLongRow)
-      return row % kLineBytes == 0;
-    if (far && !stream && item == 4 && !PagesCompete()) return false;
-    if (!ColumnsAreLines() && (stream || item > 2)) return false;
-    if (stream && (item > 1 || row % kPiece != 0)) return true;
-    if (item == 1 && PagesCompete()) return false;
-    return row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
-           (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
-  }
-  bool ColumnsAreLines() const { return column % kLineBytes == 0; }
-  // Whether columns of `run` bytes that are no lines are put together in
-  // registers, to stream them at once. Short ones gain more from scratch, where
-  // those that follow one another make lines.
-  bool Realigns(int64_t run) const {
-    return wide && !ColumnsAreLines() && run >= kRealignedRun;
-  }
-  // Lines an eighth of a way apart wait for each other where a store does not
-  // write one: better a few columns, and several lines of each.
-  bool ColumnsWait() const { return !wide && column % (way / 8) == 0; }
-
-  int64_t item, way;
-  int64_t row, column;  // from one to the next, in bytes
-  // Whether a store writes a line. Measured with lookups and with AVX2 only.
-  bool wide;
-  bool far;  // the last cache
-};
 
 // How long the runs of blocks are.
 struct Runs {
@@ -146,13 +81,34 @@ Runs PlanCached(const Spacing& spacing, bool in_l2) {
 // well.
 Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
   const int64_t item = spacing.item;
-  plan.squares = true;
+  plan.squares = Square::kWhole;
   plan.fetch = false;
   const bool is_short = plan.a.extent * item < kLongRow;
   const bool evict_each_other = spacing.row % (16 * spacing.way) == 0;
   if (spacing.row > kLongRow && (!is_short || evict_each_other)) plan.lead = 0;
   if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
     plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
+  return {1024, item == 1 ? 512 : 1024};
+}
+
+// Lines past the caches in pairs. Whoever reads from far away reads rows as
+// fast one line at a time, and foresees them by himself. Squares of bytes take
+// so many shuffles that they gain only where rows compete, and the last one of
+// short rows takes in much of the one before.
+Runs PlanPairs(BlockPlan& plan, const Spacing& spacing) {
+  const int64_t item = spacing.item;
+  const int64_t a_bytes = plan.a.extent * item, b_bytes = plan.b.extent * item;
+  const bool squares = a_bytes >= kLineBytes && b_bytes >= kLineBytes &&
+                       (b_bytes % kLineBytes == 0 || b_bytes >= kLongRow) &&
+                       (item > 1 || spacing.row % (spacing.way / 8) == 0);
+  plan.pairs = true;
+  plan.fetch = false;
+  plan.lead = 0;
+  plan.breadth = kMaxOffsets;
+  plan.squares = !squares                              ? Square::kNone
+                 : item == 2 && !spacing.RowsCompete() ? Square::kByPiece
+                                                       : Square::kWhole;
+  if (spacing.RowsCompete()) return {256, 4096};
   return {1024, item == 1 ? 512 : 1024};
 }
 
@@ -207,7 +163,8 @@ bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
 // that is far away, but for small matrices, which the second one holds.
 bool GainsFromScratch(const BlockPlan& plan, const Spacing& spacing,
                       const Machine& machine) {
-  return spacing.far && !plan.squares && !spacing.ColumnsAreLines() &&
+  return spacing.far && plan.squares == Square::kNone &&
+         !spacing.ColumnsAreLines() &&
          plan.item * plan.a.extent * plan.b.extent >= machine.l2 / 4;
 }
 
@@ -231,7 +188,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const int64_t item = plan.item;
   const bool in_l2 = total_bytes < machine.l2;
   const bool past_caches =
-      machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
+      machine.StreamsTiles(total_bytes, spacing.ColumnsWait()) ||
+      (spacing.PairsEarly() && machine.StreamsPairs(total_bytes));
   // In a far cache, too, lines that are written in parts take so long that
   // whoever reads them is no later if they are streamed.
   const bool stream = past_caches || (spacing.far && !in_l2 && item <= 8 &&
@@ -247,10 +205,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   // Squares gain from rows of other loops only where runs are short.
-  if (!plan.squares || plan.a.extent * item < kLongRow)
+  const bool squares = plan.squares != Square::kNone;
+  if (!squares || plan.a.extent * item < kLongRow)
     Grow(plan.a, &Loop::dst_stride, item,
-         plan.squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem),
-         loops);
+         squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem), loops);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
   const bool spills = Spills(plan);
@@ -269,7 +227,9 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
-  if (stream && spacing.Realigns(run)) {
+  if (stream && spacing.Pairs()) {
+    runs = PlanPairs(plan, spacing);
+  } else if (stream && spacing.Realigns(run)) {
     plan.realigns = true;
     runs = {kRealignedBytes, kRealignedColumns * item};
   } else if (!stream && !in_l2 && GainsFromScratch(plan, spacing, machine)) {
@@ -285,7 +245,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   // What is prefetched of rows that compete is evicted before its turn; from a
   // cache that is far away, and in squares, a core foresees rows by itself.
   if ((plan.lines && spacing.RowsStayNear()) ||
-      (spacing.far && (plan.realigns ? !past_caches : plan.squares)))
+      (spacing.far && (plan.realigns || squares)))
     plan.lead = 0;
   if (is_short) PlanShort(plan, run);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);

@@ -35,14 +35,19 @@ struct Matrices {
     item = int64_t{1} << random.In(0, 4);
     num_a = random.In(64 / item, (random.OneIn(2) ? 9000 : 2500) / item);
     num_b = random.In(2, random.OneIn(4) ? 300 : 600 / item + 2);
+    // Columns of whole lines, too, which are streamed as they are.
+    const bool lines = random.OneIn(3);
+    if (lines) num_a = RoundUpToLine(num_a * item) / item;
     num_b = std::min(num_b, (1 << 20) / (num_a * item));
     repetitions = random.OneIn(2) ? 1 : random.In(2, 3);
     even = !is_split;
     // As outputs of a split, rows are those of one larger matrix.
     row = num_b * item + (random.OneIn(2) ? 0 : random.In(0, 80));
+    // Rows that compete for one place in a cache.
+    if (random.OneIn(4) && num_a <= 400) row = (row + 4095) / 4096 * 4096;
     src_batch = num_a * row;
     // Gaps are whole items, as they are in tensors, or not.
-    const int64_t unit = random.OneIn(4) ? 1 : item;
+    const int64_t unit = lines ? kLineBytes : random.OneIn(4) ? 1 : item;
     const int64_t gap = random.OneIn(2) ? 0 : random.In(0, 80 / unit) * unit;
     int64_t at = 0;
     for (int64_t b = 0; b < num_b; ++b) {
@@ -88,7 +93,7 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
   const GuardedBuffer src(6 << 20), dst(6 << 20);
   Random random(7);
   EveryTarget target;
-  int64_t realigned = 0;
+  int64_t realigned = 0, paired = 0;
   for (int64_t i = 0; i < plans; ++i) {
     target.Use(static_cast<size_t>(i));
     const Matrices matrices(random, is_split);
@@ -97,6 +102,7 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
     machine.l3 = 32 << 20;
     const BlockPlan plan = matrices.PlanFor(total_bytes, machine);
     realigned += plan.realigns;
+    paired += plan.pairs && plan.lines;
     const auto bytes = static_cast<size_t>(matrices.dst_bytes());
     std::byte* const from = testing::Place(random, src, matrices.src_bytes());
     std::byte* const to = testing::Place(random, dst, matrices.dst_bytes());
@@ -111,9 +117,10 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
         << matrices.num_a << " x " << matrices.num_b << ", "
         << matrices.repetitions << " times, rows " << matrices.row;
   }
-  // Whoever has no lookups puts no lines together.
+  // Whoever has no lookups puts no lines together, and has no far cache.
   if (ThisMachine().LooksUp() && total_bytes > 1 << 20) {
     EXPECT_GT(realigned, plans / 100);
+    EXPECT_GT(paired, plans / 100);
   }
 }
 

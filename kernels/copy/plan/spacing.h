@@ -1,0 +1,88 @@
+// How the rows and columns of a transposition lie, and what that asks for.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/copy/block.h"
+#include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
+
+namespace axis {
+
+// A vector register block: what a transposition takes of a row at a time.
+inline constexpr int64_t kPiece = 16;
+
+// Rows at least this long are worth prefetching one by one.
+inline constexpr int64_t kLongRow = 256;
+
+// Columns that are put together in registers are at least so long, that few
+// lines are written in parts.
+inline constexpr int64_t kRealignedRun = 1 << 10;
+
+// What is a way of the first cache apart competes for the same place there.
+struct Spacing {
+  Spacing(const BlockPlan& plan, const Machine& machine)
+      : item(plan.item),
+        way(machine.l1_way),
+        row(plan.a.loops[0].src_stride),
+        column(plan.columns.empty() ? plan.b.loops[0].dst_stride
+                                    : plan.columns[1]),
+        wide(machine.LooksUp()),
+        far(machine.HasFarL3()) {}
+
+  bool RowsCompete() const { return row % way == 0; }
+  // Rows compete in the first cache, but not in the second.
+  bool RowsStayNear() const {
+    return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
+  }
+  bool ColumnsCompete() const { return column % (way / 2) == 0; }
+  // As many rows as a block has are in more pages than can be looked up at
+  // once.
+  bool PagesCompete() const {
+    return row > 2 * way * std::min<int64_t>(item, 4);
+  }
+  // Whether the lines of rows are better read once, whole: on the way past the
+  // caches, and where so many rows as a line has items compete, for small items
+  // even if that writes no lines. For bytes that takes more shuffles than it is
+  // worth if pieces of rows never cross a line. Measured with lookups only.
+  // Where the last cache is far, they gain in the second, or where as many
+  // rows as a block has are in few pages lose.
+  bool AreSquares(bool stream, bool in_second) const {
+    if (!wide) return false;
+    if (far && stream && !ColumnsAreLines())
+      return row % (way * std::min<int64_t>(item, 2) / 4) == 0;
+    if (far && in_second && item > 1 && row >= kLongRow)
+      return row % kLineBytes == 0;
+    if (far && !stream && item == 4 && !PagesCompete()) return false;
+    if (!ColumnsAreLines() && (stream || item > 2)) return false;
+    if (stream && (item > 1 || row % kPiece != 0)) return true;
+    if (item == 1 && PagesCompete()) return false;
+    return row % (way * std::min<int64_t>(item, 2) / 4) == 0 ||
+           (item >= 4 && ColumnsCompete() && row % (way / 8) == 0);
+  }
+  bool ColumnsAreLines() const { return column % kLineBytes == 0; }
+  // Whether lines are streamed in pairs.
+  bool Pairs() const { return far && ColumnsAreLines(); }
+  // Whether rows lie in pages of their own, of items that are worth it: lines
+  // past a far cache then cost the reader no more than they gain, where less of
+  // them leaves the caches, too.
+  bool PairsEarly() const { return Pairs() && item > 1 && row >= way; }
+  // Whether columns of `run` bytes that are no lines are put together in
+  // registers, to stream them at once. Short ones gain more from scratch, where
+  // those that follow one another make lines.
+  bool Realigns(int64_t run) const {
+    return wide && !ColumnsAreLines() && run >= kRealignedRun;
+  }
+  // Lines an eighth of a way apart wait for each other where a store does not
+  // write one: better a few columns, and several lines of each.
+  bool ColumnsWait() const { return !wide && column % (way / 8) == 0; }
+
+  int64_t item, way;
+  int64_t row, column;  // from one to the next, in bytes
+  // Whether a store writes a line. Measured with lookups and with AVX2 only.
+  bool wide;
+  bool far;  // the last cache
+};
+
+}  // namespace axis
