@@ -137,9 +137,9 @@ class Realigner {
   HWY_ALIGN uint8_t kept_[(kColumns + kLineBytes) * kLineBytes];
 };
 
-// Streams two lines of each column at a time. Stores past the caches took half
-// as long where the last cache is far (measured on Emerald Rapids): single
-// lines that lie an even number of lines apart all go the same one of two ways.
+// Streams two lines of each column at a time. Single lines that lie an even
+// number of lines apart took twice as long where the last cache is far, most
+// likely because all go the same one of two ways to memory.
 template <int64_t kItem>
 class PairingStore {
  public:
