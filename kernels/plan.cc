@@ -105,32 +105,6 @@ bool IsOuter(const Loop& a, const Loop& b) {
   return a.dst_stride > b.dst_stride;
 }
 
-// Plans are made in elements, the innermost loop first. Adds `loop`, which is
-// outside of all that are there.
-void AddLoop(const Loop& loop, Plan& plan) {
-  if (plan.loops.empty() && loop.src_stride == plan.run &&
-      loop.dst_stride == plan.run) {
-    plan.run *= loop.extent;
-  } else if (!plan.loops.empty() && CanFuse(loop, plan.loops.back())) {
-    plan.loops.back().extent *= loop.extent;
-  } else {
-    plan.loops.push_back(loop);
-  }
-}
-
-// Makes of `plan` one in bits, the outermost loop first.
-void Finish(int64_t item_bits, Plan& plan) {
-  plan.item_bits = item_bits;
-  plan.src_offset *= item_bits;
-  plan.dst_offset *= item_bits;
-  plan.run *= item_bits;
-  for (Loop& loop : plan.loops) {
-    loop.src_stride *= item_bits;
-    loop.dst_stride *= item_bits;
-  }
-  std::reverse(plan.loops.begin(), plan.loops.end());
-}
-
 }  // namespace
 
 std::optional<Plan> CompilePlan(const View& src, const View& dst,
@@ -141,15 +115,30 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
   absl::InlinedVector<Loop, 8> loops;
   for (size_t i = src.axes.size(); i-- > 0;)
     if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
-  Sort(loops, [](const Loop& a, const Loop& b) {
-    return a.dst_stride < b.dst_stride;
-  });
+  std::reverse(loops.begin(), loops.end());  // so that they are nearly sorted
+  Sort(loops, IsOuter);
   std::optional<Plan> plan(std::in_place);
-  plan->src_offset = src.offset;
-  plan->dst_offset = dst.offset;
-  plan->run = 1;
-  for (const Loop& loop : loops) AddLoop(loop, *plan);
-  Finish(item_bits, *plan);
+  plan->item_bits = plan->run = item_bits;
+  plan->src_offset = src.offset * item_bits;
+  plan->dst_offset = dst.offset * item_bits;
+  auto& fused = plan->loops;  // in elements
+  for (const Loop& loop : loops) {
+    if (fused.empty() || !CanFuse(fused.back(), loop)) {
+      fused.push_back(loop);
+    } else {
+      const int64_t extent = fused.back().extent * loop.extent;
+      fused.back() = {extent, loop.src_stride, loop.dst_stride};
+    }
+  }
+  if (!fused.empty() && fused.back().src_stride == 1 &&
+      fused.back().dst_stride == 1) {
+    plan->run *= fused.back().extent;
+    fused.pop_back();
+  }
+  for (Loop& loop : fused) {
+    loop.src_stride *= item_bits;
+    loop.dst_stride *= item_bits;
+  }
   return plan;
 }
 
@@ -178,8 +167,7 @@ Plan CompilePlan(const View& src, int64_t item_bits) {
   Plan plan;  // the only one: to move it takes as long as to make it
   plan.item_bits = item_bits;
   auto& loops = plan.loops;
-  // In elements. The destination is dense, so the source alone decides what can
-  // be fused.
+  // In elements. What is written is dense: what is read decides what is fused.
   for (const Axis& axis : src.axes)
     for (const Mode& mode : axis) {
       if (mode.extent == 0) {
