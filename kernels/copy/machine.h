@@ -39,7 +39,7 @@ struct Machine {
   bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
     return Exceeds(total_bytes, 8, compete ? 9 : 13);
   }
-  // The same of lines in pairs, from pages of their own.
+  // The same of lines in pairs, of rows that lie in pages of their own.
   bool StreamsPairs(int64_t total_bytes) const {
     return Exceeds(total_bytes, 4, 8);
   }

@@ -147,7 +147,7 @@ class PairingStore {
 
   HWY_INLINE void Begin(int64_t) {}
 
-  // All but the last of `strips` are kept for that.
+  // What comes is of the `strip`-th of `strips`: kept, if another follows.
   HWY_INLINE void Enter(int64_t, int64_t again, int64_t strip, int64_t strips) {
     again_ = again;
     keeps_ = strip + 1 < strips;
