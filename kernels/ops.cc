@@ -70,7 +70,7 @@ absl::Status Check(const Transpose& op, Extents shape) {
 
 std::optional<Views> Do(const Transpose& op, const View& view) {
   if (!op.order.empty()) return Only([&] { return Permute(view, op.order); });
-  Shape reversed(view.axes.size());
+  Shape reversed(view.rank());
   std::iota(reversed.rbegin(), reversed.rend(), 0);
   return Only([&] { return Permute(view, reversed); });
 }
@@ -89,12 +89,11 @@ absl::Status Check(const ShuffleChannels& op, Extents shape) {
 
 // Reshape, swap, reshape: the definition of the op, verbatim.
 std::optional<Views> Do(const ShuffleChannels& op, const View& view) {
-  const size_t axis = Wrap(op.axis, view.axes.size());
+  const size_t axis = Wrap(op.axis, view.rank());
   if (SizeOf(view) == 0) return Views{view};  // nothing to interleave
   std::optional<View> split = Split(view, axis, op.group);
   if (!split) return std::nullopt;
-  std::swap(split->axes[axis], split->axes[axis + 1]);
-  return Only([&] { return Merge(*std::move(split), axis); });
+  return Only([&] { return Merge(Swap(*std::move(split), axis), axis); });
 }
 
 // ---- VariadicSplit
@@ -130,7 +129,7 @@ absl::Status Check(const VariadicSplit& op, Extents shape) {
 }
 
 std::optional<Views> Do(const VariadicSplit& op, const View& view) {
-  const size_t axis = Wrap(op.axis, view.axes.size());
+  const size_t axis = Wrap(op.axis, view.rank());
   int64_t rest = ShapeOf(view)[axis];
   for (int64_t length : op.split_lengths) rest -= length == -1 ? 0 : length;
   Views out;
@@ -161,7 +160,7 @@ absl::Status Check(const EqualSplit& op, Extents shape) {
 }
 
 std::optional<Views> Do(const EqualSplit& op, const View& view) {
-  const int64_t extent = ShapeOf(view)[Wrap(op.axis, view.axes.size())];
+  const int64_t extent = ShapeOf(view)[Wrap(op.axis, view.rank())];
   VariadicSplit split{op.axis, {}};
   split.split_lengths.resize(static_cast<size_t>(op.num_splits),
                              extent / op.num_splits);

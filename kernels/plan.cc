@@ -10,8 +10,7 @@ namespace {
 
 // Appends the loops over one axis, innermost first, in elements: the common
 // refinement of the modes on both sides. False if they do not nest.
-bool AppendLoops(const Axis& src, const Axis& dst,
-                 absl::InlinedVector<Loop, 8>& loops) {
+bool AppendLoops(Axis src, Axis dst, absl::InlinedVector<Loop, 8>& loops) {
   auto s = src.rbegin(), d = dst.rbegin();
   int64_t s_done = 1, d_done = 1;  // how much of *s and *d is dealt out
   for (;;) {
@@ -113,8 +112,8 @@ std::optional<Plan> CompilePlan(const View& src, const View& dst,
   if (SizeOf(src) == 0)
     return Plan{.item_bits = item_bits, .loops = {}, .places = {}};
   absl::InlinedVector<Loop, 8> loops;
-  for (size_t i = src.axes.size(); i-- > 0;)
-    if (!AppendLoops(src.axes[i], dst.axes[i], loops)) return std::nullopt;
+  for (size_t i = src.rank(); i-- > 0;)
+    if (!AppendLoops(src.axis(i), dst.axis(i), loops)) return std::nullopt;
   std::reverse(loops.begin(), loops.end());  // so that they are nearly sorted
   Sort(loops, IsOuter);
   std::optional<Plan> plan(std::in_place);
@@ -168,21 +167,20 @@ Plan CompilePlan(const View& src, int64_t item_bits) {
   plan.item_bits = item_bits;
   auto& loops = plan.loops;
   // In elements. What is written is dense: what is read decides what is fused.
-  for (const Axis& axis : src.axes)
-    for (const Mode& mode : axis) {
-      if (mode.extent == 0) {
-        loops.clear();
-        return plan;
-      }
-      if (mode.extent == 1) continue;
-      if (!loops.empty() &&
-          loops.back().src_stride == mode.extent * mode.stride) {
-        loops.back().extent *= mode.extent;
-        loops.back().src_stride = mode.stride;
-      } else {
-        loops.push_back({mode.extent, mode.stride, 0});
-      }
+  for (const Mode& mode : src.modes) {
+    if (mode.extent == 0) {
+      loops.clear();
+      return plan;
     }
+    if (mode.extent == 1) continue;
+    if (!loops.empty() &&
+        loops.back().src_stride == mode.extent * mode.stride) {
+      loops.back().extent *= mode.extent;
+      loops.back().src_stride = mode.stride;
+    } else {
+      loops.push_back({mode.extent, mode.stride, 0});
+    }
+  }
   plan.src_offset = src.offset * item_bits;
   plan.run = item_bits;
   if (!loops.empty() && loops.back().src_stride == 1) {

@@ -2,25 +2,42 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cstddef>
+#include <numeric>
 #include <utility>
 
 namespace axis {
 namespace {
 
-int64_t ExtentOf(std::span<const Mode> modes) {
+int64_t ExtentOf(Axis modes) {
   int64_t extent = 1;
   for (const Mode& mode : modes) extent *= mode.extent;
   return extent;
+}
+
+// `view`, with other modes for one axis.
+View WithAxis(const View& view, size_t axis, Axis modes) {
+  View out{.modes = {}, .ends = {}, .offset = view.offset};
+  for (size_t i = 0; i < view.rank(); ++i) {
+    const Axis from = i == axis ? modes : view.axis(i);
+    out.modes.insert(out.modes.end(), from.begin(), from.end());
+    out.ends.push_back(static_cast<uint32_t>(out.modes.size()));
+  }
+  return out;
 }
 
 }  // namespace
 
 View Dense(std::span<const int64_t> shape) {
   View view;
-  view.axes.resize(shape.size());
+  view.modes.resize(shape.size());
+  view.ends.resize(shape.size());
+  Mode* const modes = view.modes.data();
+  uint32_t* const ends = view.ends.data();
   int64_t stride = 1;
   for (size_t i = shape.size(); i-- > 0;) {
-    view.axes[i].push_back({shape[i], stride});
+    modes[i] = {shape[i], stride};
+    ends[i] = static_cast<uint32_t>(i + 1);
     // Past an extent of 0 the stride is never used; keep it from vanishing.
     stride *= std::max<int64_t>(shape[i], 1);
   }
@@ -40,21 +57,23 @@ absl::InlinedVector<View, 2> Stored(std::span<const int64_t> shape,
   outer[1] = blocks + (rest > 0);
   outer.push_back(block);
   View whole = Dense(outer);
-  const Mode within = whole.axes.back()[0];
-  whole.axes.pop_back();
-  const Mode across = whole.axes[1][0];
-  View tail = whole;
-  tail.offset = blocks * across.stride;
-  tail.axes[1] = {{rest, within.stride}};
+  const Mode within = whole.modes.back();
+  whole.modes.pop_back();
+  whole.ends.pop_back();
+  const int64_t stride = whole.axis(1)[0].stride;
+  const Mode all[] = {{blocks, stride}, within};
+  const Mode others[] = {{rest, within.stride}};
+  View tail = WithAxis(whole, 1, others);
+  tail.offset = blocks * stride;
   if (blocks == 0) return {std::move(tail)};
-  whole.axes[1] = {{blocks, across.stride}, within};
+  whole = WithAxis(whole, 1, all);
   if (rest == 0) return {std::move(whole)};
   return {std::move(whole), std::move(tail)};
 }
 
 View FarApart(std::span<const int64_t> shape, Layout layout) {
-  View view = Stored(shape, layout)[0];
-  view.axes[1] = {{shape[1], kFarApart}};
+  const Mode channels[] = {{shape[1], kFarApart}};
+  View view = WithAxis(Stored(shape, layout)[0], 1, channels);
   view.offset = 0;
   return view;
 }
@@ -63,9 +82,8 @@ std::optional<View> OneChannel(const View& view, int64_t k,
                                std::span<const int64_t> shape, Layout layout) {
   std::optional<View> channel = Slice(view, 1, k, 1);
   if (!channel) return std::nullopt;
-  for (const Axis& axis : channel->axes)
-    for (const Mode& mode : axis)
-      if (mode.extent > 1 && mode.stride >= kFarApart) return std::nullopt;
+  for (const Mode& mode : channel->modes)
+    if (mode.extent > 1 && mode.stride >= kFarApart) return std::nullopt;
   const int64_t c = channel->offset / kFarApart;
   const int64_t whole = c / layout.block * layout.block;
   int64_t positions = 1;
@@ -76,77 +94,83 @@ std::optional<View> OneChannel(const View& view, int64_t k,
 
 Shape ShapeOf(const View& view) {
   Shape shape;
-  shape.reserve(view.axes.size());
-  for (const Axis& axis : view.axes) shape.push_back(ExtentOf(axis));
+  shape.reserve(view.rank());
+  for (size_t i = 0; i < view.rank(); ++i)
+    shape.push_back(ExtentOf(view.axis(i)));
   return shape;
 }
 
 int64_t SizeOf(const View& view) {
   // An extent of 0 anywhere wins before the product can leave 63 bits.
-  int64_t size = 1;
-  for (const Axis& axis : view.axes)
-    for (const Mode& mode : axis)
-      if (mode.extent == 0) return 0;
-  for (const Axis& axis : view.axes) size *= ExtentOf(axis);
-  return size;
+  for (const Mode& mode : view.modes)
+    if (mode.extent == 0) return 0;
+  return ExtentOf(view.modes);
 }
 
 View Permute(const View& view, std::span<const int64_t> order) {
-  assert(order.size() == view.axes.size());
-  View out{.axes = {}, .offset = view.offset};
-  for (int64_t axis : order)
-    out.axes.push_back(view.axes[static_cast<size_t>(axis)]);
+  assert(order.size() == view.rank());
+  View out = view;
+  Mode* const modes = out.modes.data();
+  uint32_t* const ends = out.ends.data();
+  uint32_t end = 0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    for (const Mode& mode : view.axis(static_cast<size_t>(order[i])))
+      modes[end++] = mode;
+    ends[i] = end;
+  }
   return out;
+}
+
+View Swap(View view, size_t axis) {
+  Shape order(view.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[axis], order[axis + 1]);
+  return Permute(view, order);
 }
 
 View Merge(View view, size_t axis) {
-  Axis& outer = view.axes[axis];
-  const Axis& inner = view.axes[axis + 1];
-  outer.insert(outer.end(), inner.begin(), inner.end());
-  view.axes.erase(view.axes.begin() + static_cast<ptrdiff_t>(axis) + 1);
+  view.ends.erase(view.ends.begin() + static_cast<ptrdiff_t>(axis));
   return view;
 }
 
-std::optional<View> Split(const View& view, size_t axis, int64_t outer) {
-  const Axis& modes = view.axes[axis];
-  assert(outer >= 1 && ExtentOf(modes) > 0 && ExtentOf(modes) % outer == 0);
-  // Deal the modes out, outermost first, until `outer` is filled.
-  Axis head, tail;
-  int64_t wanted = outer;
-  for (const Mode& mode : modes) {
-    if (wanted == 1) {
-      tail.push_back(mode);
-    } else if (wanted % mode.extent == 0) {
-      head.push_back(mode);
+std::optional<View> Split(View view, size_t axis, int64_t outer) {
+  assert(outer >= 1 && ExtentOf(view.axis(axis)) > 0 &&
+         ExtentOf(view.axis(axis)) % outer == 0);
+  // The outermost modes go to the first axis, until `outer` is filled.
+  size_t m = view.begin(axis);
+  for (int64_t wanted = outer; wanted > 1; ++m) {
+    Mode& mode = view.modes[m];
+    if (wanted % mode.extent == 0) {
       wanted /= mode.extent;
-    } else if (mode.extent % wanted == 0) {
-      const int64_t inner = mode.extent / wanted;
-      head.push_back({wanted, mode.stride * inner});
-      tail.push_back({inner, mode.stride});
-      wanted = 1;
-    } else {
-      return std::nullopt;
+      continue;
     }
+    if (mode.extent % wanted != 0) return std::nullopt;
+    const Mode inner = {mode.extent / wanted, mode.stride};
+    mode = {wanted, mode.stride * inner.extent};
+    view.modes.insert(view.modes.begin() + static_cast<ptrdiff_t>(m) + 1,
+                      inner);
+    for (size_t i = axis; i < view.rank(); ++i) ++view.ends[i];
+    wanted = 1;
   }
-  View out{.axes = view.axes, .offset = view.offset};
-  out.axes[axis] = std::move(head);
-  out.axes.insert(out.axes.begin() + static_cast<ptrdiff_t>(axis) + 1,
-                  std::move(tail));
-  return out;
+  view.ends.insert(view.ends.begin() + static_cast<ptrdiff_t>(axis),
+                   static_cast<uint32_t>(m));
+  return view;
 }
 
 std::optional<View> Slice(View view, size_t axis, int64_t begin,
                           int64_t extent) {
-  Axis& modes = view.axes[axis];
-  assert(0 <= begin && 0 <= extent && begin + extent <= ExtentOf(modes));
+  assert(0 <= begin && 0 <= extent &&
+         begin + extent <= ExtentOf(view.axis(axis)));
   if (extent == 0) {
-    modes = {{0, 1}};
-    return view;
+    const Mode none[] = {{0, 1}};
+    return WithAxis(view, axis, none);
   }
   // Walk inward while the piece lies within a single index of the outer mode.
-  for (size_t m = 0; m < modes.size(); ++m) {
+  Mode* const modes = view.modes.data();
+  const size_t end = view.ends[axis];
+  for (size_t m = view.begin(axis); m < end; ++m) {
     Mode& mode = modes[m];
-    const int64_t inner = ExtentOf(std::span<const Mode>(modes).subspan(m + 1));
+    const int64_t inner = ExtentOf(Axis(modes + m + 1, end - m - 1));
     const int64_t first = begin / inner;
     view.offset += first * mode.stride;
     begin -= first * inner;

@@ -3,6 +3,7 @@
 // Every op of axisd is a view. Only a Plan (plan.h) moves bytes.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -28,15 +29,25 @@ struct Mode {
 // single stride, but it is still a product of two strided ones; keeping it so
 // lets later ops fuse with the shuffle instead of forcing a copy. The idea is
 // that of the nested layouts of CuTe.
-using Axis = absl::InlinedVector<Mode, 2>;
+using Axis = std::span<const Mode>;
 
 // An n-dimensional arrangement of the elements of one buffer.
 //
 // Element (i, j, ...) of the view is element `offset + sum of index * stride`
 // of the buffer, once each axis index is split into the indices of its modes.
+//
+// The modes of all axes lie one after another: a view is made, copied and
+// dropped as two short arrays, and axes are merged and split by where they end.
 struct View {
-  absl::InlinedVector<Axis, 8> axes;  // outermost first; empty for a scalar
-  int64_t offset = 0;                 // in elements
+  absl::InlinedVector<Mode, 8> modes;     // outermost axis first
+  absl::InlinedVector<uint32_t, 8> ends;  // of each axis, among the modes
+  int64_t offset = 0;                     // in elements
+
+  size_t rank() const { return ends.size(); }
+  size_t begin(size_t axis) const { return axis == 0 ? 0 : ends[axis - 1]; }
+  Axis axis(size_t i) const {
+    return Axis(modes).subspan(begin(i), ends[i] - begin(i));
+  }
 
   friend bool operator==(const View&, const View&) = default;
 };
@@ -91,6 +102,10 @@ int64_t SizeOf(const View& view);
 // REQUIRES: `order` is a permutation of [0, rank).
 View Permute(const View& view, std::span<const int64_t> order);
 
+// Lets axes `axis` and `axis + 1` change places.
+// REQUIRES: axis < rank - 1.
+View Swap(View view, size_t axis);
+
 // Merges axes `axis` and `axis + 1` into one. Always possible.
 // REQUIRES: axis < rank - 1.
 View Merge(View view, size_t axis);
@@ -99,7 +114,7 @@ View Merge(View view, size_t axis);
 // nullopt if the cut falls inside a mode it does not divide: then no view can
 // express it, and the caller must copy first.
 // REQUIRES: outer >= 1 divides C; C > 0.
-std::optional<View> Split(const View& view, size_t axis, int64_t outer);
+std::optional<View> Split(View view, size_t axis, int64_t outer);
 
 // Keeps `extent` consecutive indices of `axis`, from `begin`. Returns nullopt
 // under the same condition as Split.

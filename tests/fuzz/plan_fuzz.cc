@@ -19,7 +19,7 @@ Shape AnyShape(Choices& choices) {
 
 View Permuted(const View& view, Choices& choices) {
   std::vector<int64_t> order;
-  for (size_t i = 0; i < view.axes.size(); ++i) order.push_back(int64_t(i));
+  for (size_t i = 0; i < view.rank(); ++i) order.push_back(int64_t(i));
   for (size_t i = order.size(); i > 1; --i)
     std::swap(order[i - 1], order[size_t(choices.In(0, int64_t(i) - 1))]);
   return Permute(view, order);
@@ -29,7 +29,7 @@ View Permuted(const View& view, Choices& choices) {
 View AnyView(const Shape& shape, Choices& choices) {
   View view = Dense(shape);
   for (int64_t steps = choices.In(0, 4); steps > 0; --steps) {
-    const size_t axis = size_t(choices.In(0, int64_t(view.axes.size()) - 1));
+    const size_t axis = size_t(choices.In(0, int64_t(view.rank()) - 1));
     const int64_t extent = ShapeOf(view)[axis];
     if (choices.OneIn(3)) {
       const int64_t keep = choices.In(1, extent);
@@ -41,7 +41,7 @@ View AnyView(const Shape& shape, Choices& choices) {
       if (auto split = Split(view, axis, group)) view = *split;
     }
     view = Permuted(view, choices);
-    if (view.axes.size() > 1 && choices.OneIn(4)) view = Merge(view, 0);
+    if (view.rank() > 1 && choices.OneIn(4)) view = Merge(view, 0);
   }
   return view;
 }
@@ -52,15 +52,15 @@ View AnyLayout(const Shape& shape, Choices& choices) {
   View order = Permuted(numbered, choices), out = numbered;
   out.offset = choices.In(0, 5);
   int64_t stride = choices.OneIn(3) ? choices.In(1, 3) : 1;
-  for (const Axis& axis : order.axes)
-    for (size_t i = 0; i < out.axes.size(); ++i)
-      if (numbered.axes[i] == axis && out.axes[i] == axis) {
-        out.axes[i] = {{shape[i], -stride}};  // taken; the sign goes below
+  for (const Mode& mode : order.modes)
+    for (size_t i = 0; i < out.rank(); ++i)
+      if (numbered.modes[i] == mode && out.modes[i] == mode) {
+        out.modes[i].stride = -stride;  // taken; the sign goes below
         stride *= shape[i];
         if (choices.OneIn(4)) stride += choices.In(1, 9);
         break;
       }
-  for (Axis& axis : out.axes) axis[0].stride = std::abs(axis[0].stride);
+  for (Mode& mode : out.modes) mode.stride = std::abs(mode.stride);
   return out;
 }
 

@@ -89,10 +89,9 @@ TEST(CopyTest, PermutesShortRunsThatHaveGapsBetweenThem) {
         const int64_t columns = random.In(2, std::max<int64_t>(2, most / rows));
         const int64_t run = rows * columns, count = random.In(1, 200);
         auto pitch = [&] { return run + random.In(0, 20); };
-        const View src{
-            .axes = {{{count, pitch()}}, {{columns, 1}}, {{rows, columns}}}};
-        const View dst{
-            .axes = {{{count, pitch()}}, {{columns, rows}}, {{rows, 1}}}};
+        View src = Dense(Shape{count, columns, rows}), dst = src;
+        src.modes = {{count, pitch()}, {columns, 1}, {rows, columns}};
+        dst.modes = {{count, pitch()}, {columns, rows}, {rows, 1}};
         checker.Check({src}, {dst}, bits, Reach(src));
       });
 }
@@ -278,8 +277,7 @@ TEST(CopyTest, TransposesLargeTensorsAtLines) {
   for (const auto& [shape, bits] : cases)
     for (size_t i = 0; i < target.size() && !HasFailure(); ++i) {
       target.Use(i);
-      View src = Dense(shape);
-      std::swap(src.axes[shape.size() - 1], src.axes[shape.size() - 2]);
+      const View src = Swap(Dense(shape), shape.size() - 2);
       // Several workers would get more out of the caches.
       tbb::task_arena(1).execute(
           [&, bits = bits, elements = SizeOf(Dense(shape))] {

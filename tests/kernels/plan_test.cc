@@ -145,7 +145,7 @@ TEST(Plan, ViewsThatDifferInWhereTheyBeginAreOnePlanWithPlaces) {
   src[1] = *Slice(src[1], 1, 0, 4);
   dst[1] = *Slice(dst[1], 1, 0, 4);
   EXPECT_FALSE(CompilePlan(src, dst, 16).has_value());
-  src[1].axes[1][0] = {5, 2}, dst[1].axes[1][0] = {5, 4};
+  src[1].modes[1] = {5, 2}, dst[1].modes[1] = {5, 4};
   EXPECT_FALSE(CompilePlan(src, dst, 16).has_value());
   EXPECT_FALSE(CompilePlan({&src[0], 1}, {&src[0], 1}, 16).has_value());
 }

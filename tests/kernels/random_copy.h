@@ -79,15 +79,14 @@ class Random {
 // The offsets of all elements of `view`, in row-major order.
 inline std::vector<int64_t> Offsets(const View& view) {
   std::vector<int64_t> offsets = {view.offset};
-  for (const Axis& axis : view.axes)
-    for (const Mode& mode : axis) {
-      std::vector<int64_t> next;
-      next.reserve(offsets.size() * static_cast<size_t>(mode.extent));
-      for (int64_t offset : offsets)
-        for (int64_t i = 0; i < mode.extent; ++i)
-          next.push_back(offset + i * mode.stride);
-      offsets = std::move(next);
-    }
+  for (const Mode& mode : view.modes) {
+    std::vector<int64_t> next;
+    next.reserve(offsets.size() * static_cast<size_t>(mode.extent));
+    for (int64_t offset : offsets)
+      for (int64_t i = 0; i < mode.extent; ++i)
+        next.push_back(offset + i * mode.stride);
+    offsets = std::move(next);
+  }
   return offsets;
 }
 
@@ -176,7 +175,7 @@ inline Shape RandomShape(Random& random, int64_t elements) {
 inline View RandomView(Random& random, const Shape& shape) {
   View view = Dense(shape);
   for (int64_t steps = random.In(1, 3); steps > 0; --steps) {
-    const size_t rank = view.axes.size();
+    const size_t rank = view.rank();
     const size_t axis =
         static_cast<size_t>(random.In(0, static_cast<int64_t>(rank) - 1));
     const int64_t extent = ShapeOf(view)[axis];
@@ -189,21 +188,20 @@ inline View RandomView(Random& random, const Shape& shape) {
       while (extent % group != 0) --group;
       if (auto split = Split(view, axis, group)) view = *split;
     }
-    view = Permute(view, random.Order(view.axes.size()));
-    if (view.axes.size() > 1 && random.OneIn(4)) view = Merge(view, 0);
+    view = Permute(view, random.Order(view.rank()));
+    if (view.rank() > 1 && random.OneIn(4)) view = Merge(view, 0);
   }
   return view;
 }
 
 // A layout of `shape` with its axes in any order and gaps between them.
 inline View RandomLayout(Random& random, const Shape& shape) {
-  View view;
-  view.axes.resize(shape.size());
+  View view = Dense(shape);
   view.offset = random.In(0, 5);
   int64_t stride = random.OneIn(3) ? random.In(1, 3) : 1;
   for (int64_t i : random.Order(shape.size())) {
     const size_t axis = static_cast<size_t>(i);
-    view.axes[axis] = {{shape[axis], stride}};
+    view.modes[axis].stride = stride;
     stride *= shape[axis];
     if (random.OneIn(4)) stride += random.In(1, 9);
   }
@@ -213,8 +211,7 @@ inline View RandomLayout(Random& random, const Shape& shape) {
 // How many elements a buffer needs to hold all those of `view`.
 inline int64_t Reach(const View& view) {
   int64_t reach = view.offset + 1;
-  for (const Axis& axis : view.axes)
-    for (const Mode& mode : axis) reach += (mode.extent - 1) * mode.stride;
+  for (const Mode& mode : view.modes) reach += (mode.extent - 1) * mode.stride;
   return reach;
 }
 

@@ -13,14 +13,13 @@ namespace {
 // The buffer element of every index of `view`, in row-major order.
 std::vector<int64_t> ElementsOf(const View& view) {
   std::vector<int64_t> out = {view.offset};
-  for (const Axis& axis : view.axes)
-    for (const Mode& mode : axis) {
-      std::vector<int64_t> next;
-      for (const int64_t base : out)
-        for (int64_t i = 0; i < mode.extent; ++i)
-          next.push_back(base + i * mode.stride);
-      out = next;
-    }
+  for (const Mode& mode : view.modes) {
+    std::vector<int64_t> next;
+    for (const int64_t base : out)
+      for (int64_t i = 0; i < mode.extent; ++i)
+        next.push_back(base + i * mode.stride);
+    out = next;
+  }
   return out;
 }
 
@@ -81,17 +80,26 @@ TEST(View, SplitThenMergeIsTheIdentity) {
 }
 
 // An axis of 12 shuffled into modes of 3 and 4.
-View Shuffled() {
-  View view = *Split(DenseOf({12}), 0, 4);
-  std::swap(view.axes[0], view.axes[1]);
-  return Merge(view, 0);
-}
+View Shuffled() { return Merge(Swap(*Split(DenseOf({12}), 0, 4), 0), 0); }
 
 TEST(View, SplitOfAShuffledAxisWorksWhereTheCutNests) {
   EXPECT_TRUE(Split(Shuffled(), 0, 3).has_value());
   EXPECT_TRUE(Split(Shuffled(), 0, 6).has_value());  // 3 * 2
   EXPECT_FALSE(Split(Shuffled(), 0, 2).has_value());
   EXPECT_FALSE(Split(Shuffled(), 0, 4).has_value());
+}
+
+TEST(View, ShuffledAxesChangePlacesWhole) {
+  const View view = *Split(*Split(Shuffled(), 0, 6), 1, 2);
+  EXPECT_EQ(ShapeOf(view), (Shape{6, 2, 1}));
+  const View swapped = Swap(view, 0);
+  EXPECT_EQ(ShapeOf(swapped), (Shape{2, 6, 1}));
+  const std::vector<int64_t> before = ElementsOf(view),
+                             after = ElementsOf(swapped);
+  for (size_t i = 0; i < 6; ++i)
+    for (size_t k = 0; k < 2; ++k)
+      EXPECT_EQ(after[k * 6 + i], before[i * 2 + k]);
+  EXPECT_EQ(Swap(swapped, 0), view);
 }
 
 TEST(View, SliceKeepsARangeOrSaysThatItCannot) {
