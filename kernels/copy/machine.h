@@ -39,10 +39,6 @@ struct Machine {
   bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
     return Exceeds(total_bytes, 8, compete ? 9 : 13);
   }
-  // The same of lines in pairs, of rows that lie in pages of their own.
-  bool StreamsPairs(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 4, 8);
-  }
   bool StreamsInterleaved(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 20);
   }
@@ -50,14 +46,24 @@ struct Machine {
     return Exceeds(total_bytes, LooksUp() ? 11 : 16, 20);
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 16, 16);
+    const int64_t parts = HasFarL3() ? 8 : 16;
+    return Exceeds(total_bytes, parts, parts);
   }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return Exceeds(total_bytes, LooksUp() ? 11 : 9, 20);
+    return StreamsLines(total_bytes) ||
+           Exceeds(total_bytes, LooksUp() ? 11 : 9, 20);
   }
   // The C library writes long runs without reading their lines first.
   bool StreamsLibraryRuns(int64_t total_bytes) const {
-    return Exceeds(total_bytes, LooksUp() ? 14 : 9, 20);
+    return StreamsLines(total_bytes) ||
+           Exceeds(total_bytes, LooksUp() ? 14 : 9, 20);
+  }
+  // What is made of whole lines, and need not be put together first, goes past
+  // a far L3 once the second cache does not hold it. Whoever reads it in this
+  // thread is later; whoever sends it, in the kernel and on whatever core, is
+  // not, and takes less of a core.
+  bool StreamsLines(int64_t total_bytes) const {
+    return HasFarL3() && total_bytes >= l2;
   }
 
   // Asks the system; the defaults above where it does not tell. Not

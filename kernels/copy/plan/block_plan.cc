@@ -81,8 +81,9 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
-    plan.stream = machine.StreamsInterleaved(total_bytes);
     plan.lines = std::ranges::all_of(loops, KeepsLines);
+    plan.stream = machine.StreamsInterleaved(total_bytes) ||
+                  (plan.lines && machine.StreamsLines(total_bytes));
     if (plan.stream) Cut(plan.b, item, kPage);
     // Of few long rows the lines to come are easily told.
     if (plan.stream) plan.lead = kMaxOffsets;

@@ -64,9 +64,6 @@ struct Spacing {
   bool ColumnsAreLines() const { return column % kLineBytes == 0; }
   // Whether lines are streamed in pairs.
   bool Pairs() const { return far && ColumnsAreLines(); }
-  // Whether less of that is worth it: whoever reads the result is no later then
-  // where rows lie in pages of their own, if items are not bytes.
-  bool PairsEarly() const { return Pairs() && item > 1 && row >= way; }
   // Whether columns of `run` bytes that are no lines are put together in
   // registers, to stream them at once. Short ones gain more from scratch, where
   // those that follow one another make lines.

@@ -69,10 +69,9 @@ Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
 }
 
 // In cache, columns that compete are kept few where stores are wide. Where they
-// are not, or come from far away, long rows are worth more.
-Runs PlanCached(const Spacing& spacing, bool in_l2) {
-  const bool few =
-      spacing.wide && spacing.ColumnsCompete() && (in_l2 || !spacing.far);
+// are not, long rows are worth more.
+Runs PlanCached(const Spacing& spacing) {
+  const bool few = spacing.wide && spacing.ColumnsCompete();
   return {512, few ? kLineBytes : 512};
 }
 
@@ -159,21 +158,13 @@ bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
          !(b_bytes >= kPiece && Spills(plan));
 }
 
-// Whether lines that are written in parts take longer than scratch: in a cache
-// that is far away, but for small matrices, which the second one holds.
-bool GainsFromScratch(const BlockPlan& plan, const Spacing& spacing,
-                      const Machine& machine) {
-  return spacing.far && plan.squares == Square::kNone &&
-         !spacing.ColumnsAreLines() &&
-         plan.item * plan.a.extent * plan.b.extent >= machine.l2 / 4;
-}
-
 // Short runs gain nothing from being put together, unless only that makes lines
 // of them; lines need not be.
-void PlanShort(BlockPlan& plan, int64_t run) {
+void PlanShort(BlockPlan& plan, int64_t run, bool past_caches) {
   const bool lines = run % kLineBytes == 0;
-  plan.stage = plan.stream && !lines && ArePacked(plan) && !Spills(plan) &&
-               plan.b.num_loops == 1 && plan.b.extent * plan.item >= kLongRow;
+  plan.stage = past_caches && plan.stream && !lines && ArePacked(plan) &&
+               !Spills(plan) && plan.b.num_loops == 1 &&
+               plan.b.extent * plan.item >= kLongRow;
   plan.stream = plan.stage || (plan.stream && plan.lines && lines);
   if (plan.stage) plan.lead = kMaxOffsets;
   if (!plan.stream) plan.lead = 0;
@@ -188,13 +179,9 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const int64_t item = plan.item;
   const bool in_l2 = total_bytes < machine.l2;
   const bool past_caches =
-      machine.StreamsTiles(total_bytes, spacing.ColumnsWait()) ||
-      (spacing.PairsEarly() && machine.StreamsPairs(total_bytes));
-  // In a far cache, too, lines that are written in parts take so long that
-  // whoever reads them is no later if they are streamed.
-  const bool stream = past_caches || (spacing.far && !in_l2 && item <= 8 &&
-                                      spacing.Realigns(plan.a.extent * item));
-  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing, in_l2);
+      machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
+  const bool stream = past_caches || machine.StreamsLines(total_bytes);
+  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
@@ -232,10 +219,6 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   } else if (stream && spacing.Realigns(run)) {
     plan.realigns = true;
     runs = {kRealignedBytes, kRealignedColumns * item};
-  } else if (!stream && !in_l2 && GainsFromScratch(plan, spacing, machine)) {
-    plan.stage = true;
-    plan.fetch = false;
-    runs = {1024, 256};
   }
   Cut(plan.a, item, runs.a_bytes);
   Cut(plan.b, item, runs.b_bytes);
@@ -247,7 +230,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if ((plan.lines && spacing.RowsStayNear()) ||
       (spacing.far && (plan.realigns || squares)))
     plan.lead = 0;
-  if (is_short) PlanShort(plan, run);
+  if (is_short) PlanShort(plan, run, past_caches);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }

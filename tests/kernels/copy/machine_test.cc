@@ -61,5 +61,22 @@ TEST_F(MachineTest, HasNoMoreOfALastCacheThanNeighboursLeave) {
   EXPECT_TRUE(machine.StreamsTiles(16 << 20));
 }
 
+TEST_F(MachineTest, StreamsLinesPastAFarLastCacheThatLeaveTheSecond) {
+  Machine machine = {.l2 = 2 << 20, .l3 = 64 << 20, .shuffle = 256};
+  ASSERT_TRUE(machine.HasFarL3());
+  for (machine.workers = 1; machine.workers <= 2; ++machine.workers) {
+    EXPECT_FALSE(machine.StreamsLines((2 << 20) - 1));
+    EXPECT_TRUE(machine.StreamsLines(2 << 20));
+    EXPECT_TRUE(machine.StreamsLongRuns(2 << 20));
+    EXPECT_TRUE(machine.StreamsLibraryRuns(2 << 20));
+    EXPECT_FALSE(machine.StreamsShortRuns(15 << 20));
+    EXPECT_TRUE(machine.StreamsShortRuns(16 << 20));
+    EXPECT_FALSE(machine.StreamsTiles(15 << 20));
+  }
+  machine.l2 = 1 << 20;
+  EXPECT_FALSE(machine.StreamsLines(20 << 20));
+  EXPECT_FALSE(machine.StreamsLongRuns(20 << 20));
+}
+
 }  // namespace
 }  // namespace axis
