@@ -47,7 +47,11 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     Append(plan.a, Take(loops, loops.size() - 1));
   }
   const bool tiles = b && plan.a.step == plan.item;
-  plan.stream = tiles ? machine.StreamsTiles(total_bytes) : stream_rows;
+  // Single lines that lie apart gain nothing past a far L3.
+  const bool lines = plan.item % kLineBytes == 0 && plan.item > kLineBytes;
+  const bool stream_tiles = machine.StreamsTiles(total_bytes) ||
+                            (lines && machine.StreamsLines(total_bytes));
+  plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
     plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
