@@ -93,7 +93,7 @@ std::optional<Views> Do(const ShuffleChannels& op, const View& view) {
   if (SizeOf(view) == 0) return Views{view};  // nothing to interleave
   std::optional<View> split = Split(view, axis, op.group);
   if (!split) return std::nullopt;
-  return Only([&] { return Merge(Swap(*std::move(split), axis), axis); });
+  return Only([&] { return Merge(Swap(*split, axis), axis); });
 }
 
 // ---- VariadicSplit

@@ -121,7 +121,7 @@ View Permute(const View& view, std::span<const int64_t> order) {
   return out;
 }
 
-View Swap(View view, size_t axis) {
+View Swap(const View& view, size_t axis) {
   Shape order(view.rank());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[axis], order[axis + 1]);

@@ -104,7 +104,7 @@ View Permute(const View& view, std::span<const int64_t> order);
 
 // Lets axes `axis` and `axis + 1` change places.
 // REQUIRES: axis < rank - 1.
-View Swap(View view, size_t axis);
+View Swap(const View& view, size_t axis);
 
 // Merges axes `axis` and `axis + 1` into one. Always possible.
 // REQUIRES: axis < rank - 1.

@@ -5,31 +5,20 @@
 
 #include <vector>
 
+#include "tests/kernels/random_copy.h"
 #include "tests/reference.h"
 
 namespace axis {
 namespace {
 
-// The buffer element of every index of `view`, in row-major order.
-std::vector<int64_t> ElementsOf(const View& view) {
-  std::vector<int64_t> out = {view.offset};
-  for (const Mode& mode : view.modes) {
-    std::vector<int64_t> next;
-    for (const int64_t base : out)
-      for (int64_t i = 0; i < mode.extent; ++i)
-        next.push_back(base + i * mode.stride);
-    out = next;
-  }
-  return out;
-}
+using testing::Offsets;
 
 View DenseOf(std::vector<int64_t> shape) { return Dense(shape); }
 
 TEST(View, DenseNamesTheElementsInOrder) {
-  EXPECT_EQ(ElementsOf(DenseOf({2, 3})),
-            (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
-  EXPECT_EQ(ElementsOf(DenseOf({})), std::vector<int64_t>{0});
-  EXPECT_TRUE(ElementsOf(DenseOf({2, 0, 3})).empty());
+  EXPECT_EQ(Offsets(DenseOf({2, 3})), (std::vector<int64_t>{0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(Offsets(DenseOf({})), std::vector<int64_t>{0});
+  EXPECT_TRUE(Offsets(DenseOf({2, 0, 3})).empty());
 }
 
 TEST(View, StoredNamesEveryElementWhereOneDnnHasIt) {
@@ -47,7 +36,7 @@ TEST(View, StoredNamesEveryElementWhereOneDnnHasIt) {
           index[1] += begin;
           expected.push_back(reference::StoredAt(shape, index, block));
         });
-        EXPECT_EQ(ElementsOf(part), expected) << channels << " by " << block;
+        EXPECT_EQ(Offsets(part), expected) << channels << " by " << block;
         begin += extents[1];
       }
       EXPECT_EQ(begin, channels);
@@ -66,7 +55,7 @@ TEST(View, PermuteReordersAxes) {
   const std::vector<int64_t> order = {1, 0};
   const View view = Permute(DenseOf({2, 3}), order);
   EXPECT_EQ(ShapeOf(view), (Shape{3, 2}));
-  EXPECT_EQ(ElementsOf(view), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
+  EXPECT_EQ(Offsets(view), (std::vector<int64_t>{0, 3, 1, 4, 2, 5}));
 }
 
 TEST(View, SplitThenMergeIsTheIdentity) {
@@ -75,7 +64,7 @@ TEST(View, SplitThenMergeIsTheIdentity) {
     const std::optional<View> split = Split(dense, 1, outer);
     ASSERT_TRUE(split.has_value());
     EXPECT_EQ(ShapeOf(*split), (Shape{2, outer, 12 / outer, 5}));
-    EXPECT_EQ(ElementsOf(Merge(*split, 1)), ElementsOf(dense));
+    EXPECT_EQ(Offsets(Merge(*split, 1)), Offsets(dense));
   }
 }
 
@@ -94,8 +83,7 @@ TEST(View, ShuffledAxesChangePlacesWhole) {
   EXPECT_EQ(ShapeOf(view), (Shape{6, 2, 1}));
   const View swapped = Swap(view, 0);
   EXPECT_EQ(ShapeOf(swapped), (Shape{2, 6, 1}));
-  const std::vector<int64_t> before = ElementsOf(view),
-                             after = ElementsOf(swapped);
+  const std::vector<int64_t> before = Offsets(view), after = Offsets(swapped);
   for (size_t i = 0; i < 6; ++i)
     for (size_t k = 0; k < 2; ++k)
       EXPECT_EQ(after[k * 6 + i], before[i * 2 + k]);
@@ -104,7 +92,7 @@ TEST(View, ShuffledAxesChangePlacesWhole) {
 
 TEST(View, SliceKeepsARangeOrSaysThatItCannot) {
   const View dense = DenseOf({2, 12});
-  const std::vector<int64_t> all = ElementsOf(Shuffled());
+  const std::vector<int64_t> all = Offsets(Shuffled());
   for (int64_t begin = 0; begin <= 12; ++begin) {
     for (int64_t extent = 0; begin + extent <= 12; ++extent) {
       const std::optional<View> plain = Slice(dense, 1, begin, extent);
@@ -116,7 +104,7 @@ TEST(View, SliceKeepsARangeOrSaysThatItCannot) {
                          (begin % 4 == 0 && extent % 4 == 0);
       ASSERT_EQ(nested.has_value(), nests) << begin << " " << extent;
       if (nested) {
-        EXPECT_EQ(ElementsOf(*nested),
+        EXPECT_EQ(Offsets(*nested),
                   std::vector<int64_t>(all.begin() + begin,
                                        all.begin() + begin + extent));
       }

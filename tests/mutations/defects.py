@@ -30,6 +30,11 @@ KERNELS = [
     ("kernels/view.cc", "i < view.rank(); ++i) ++view.ends[i];",
      "i <= axis; ++i) ++view.ends[i];", GEOMETRY),
     ("kernels/view.cc", "    ends[i] = end;\n", "", GEOMETRY),
+    # What goes past a far L3.
+    ("kernels/copy/machine.h", "return HasFarL3() && total_bytes >= l2;",
+     "return total_bytes >= l2;", ["machine_test"]),
+    ("kernels/copy/machine.h", "return HasFarL3() && total_bytes >= l2;",
+     "return HasFarL3() && total_bytes > l2;", ["machine_test"]),
     # Ops: swapped groups, dropped checks, pieces that begin elsewhere.
     ("kernels/ops.cc", "Split(view, axis, op.group);",
      "Split(view, axis, ShapeOf(view)[axis] / op.group);", GEOMETRY),

@@ -37,7 +37,8 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.item < kLongItem     ? machine.StreamsShortRuns(total_bytes)
       : plan.item < kLibraryRun ? machine.StreamsLongRuns(total_bytes)
                                 : machine.StreamsLibraryRuns(total_bytes);
-  if (stream_rows && !b && plan.item % kLineBytes == 0)
+  const bool items_are_lines = plan.item % kLineBytes == 0;
+  if (stream_rows && !b && items_are_lines)
     std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
       return x.src_stride > y.src_stride;
     });
@@ -48,13 +49,13 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   const bool tiles = b && plan.a.step == plan.item;
   // Single lines that lie apart gain nothing past a far L3.
-  const bool lines = plan.item % kLineBytes == 0 && plan.item > kLineBytes;
   const bool stream_tiles = machine.StreamsTiles(total_bytes) ||
-                            (lines && machine.StreamsLines(total_bytes));
+                            (items_are_lines && plan.item > kLineBytes &&
+                             machine.StreamsLines(total_bytes));
   plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
-    plan.lines = plan.item % kLineBytes == 0 && plan.a.step % kLineBytes == 0 &&
+    plan.lines = items_are_lines && plan.a.step % kLineBytes == 0 &&
                  AreLines(plan, loops);
     plan.stage =
         plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
