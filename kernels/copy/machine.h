@@ -35,9 +35,12 @@ struct Machine {
   // reader will not find them there anyway. Measured with the reader and
   // without on 32 MiB of L3, of a core that looks up and of one that does not.
   // Several workers get more out of a cache than one, not out of the memory:
-  // less where columns compete for the same places in it.
+  // less where columns compete for the same places in it. Tiles are lost most
+  // where neighbours use the cache as well: they read and write single lines,
+  // which no core foresees. Without lookups they were measured beside such.
   bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
-    return Exceeds(total_bytes, 8, compete ? 9 : 13);
+    return LooksUp() ? Exceeds(total_bytes, 8, compete ? 9 : 13)
+                     : Exceeds(total_bytes, 5, compete ? 9 : 10);
   }
   bool StreamsInterleaved(int64_t total_bytes) const {
     return Exceeds(total_bytes, 8, 20);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <span>
 
@@ -48,17 +49,28 @@ inline int64_t LargestDivisor(int64_t extent, int64_t most) {
   return 1;
 }
 
+// The part of `extent` that makes whole lines of repetitions that are none; 1
+// if no part does. Up to twice `most` is better than lines written in parts.
+inline int64_t PartOfLines(int64_t extent, int64_t most, int64_t repetition) {
+  const int64_t in_lines = kLineBytes / std::gcd(repetition, kLineBytes);
+  if (in_lines == 1 || in_lines > most || extent % in_lines != 0) return 1;
+  return in_lines * LargestDivisor(extent / in_lines, 2 * most / in_lines);
+}
+
 // Lets `side` take in the loops that continue it, or parts of them, until it
-// is about `bytes` long: short sides make short runs.
+// is about `bytes` long: short sides make short runs. If `lines`, it becomes
+// whole lines where it can.
 inline void Grow(Side& side, int64_t Loop::*stride, int64_t item, int64_t bytes,
-                 Loops& loops) {
+                 Loops& loops, bool lines = false) {
   while (side.num_loops < static_cast<int>(side.loops.size()) &&
          side.extent * item * 2 <= bytes) {
     const auto next = Find(loops, stride, side.extent * item);
     if (!next) return;
     Loop& loop = loops[*next];
     const int64_t most = std::min(bytes / item, kMaxOffsets) / side.extent;
-    const int64_t part = LargestDivisor(loop.extent, most);
+    int64_t part = 1;
+    if (lines) part = PartOfLines(loop.extent, most, side.extent * item);
+    if (part == 1) part = LargestDivisor(loop.extent, most);
     if (part == 1) return;
     Append(side, {part, loop.src_stride, loop.dst_stride});
     if (part == loop.extent) {
@@ -77,6 +89,16 @@ inline void Cut(Side& side, int64_t item, int64_t bytes) {
   int64_t items = std::max(line, bytes / item / line * line);
   items = std::min(items, kMaxOffsets);
   side.block = std::min(side.extent, items);
+}
+
+// Cuts `side` into equal blocks of `bytes` up to twice as much, or of `bytes`
+// if those have more than `most` items: a rest is as slow as a whole one.
+inline void CutEvenly(Side& side, int64_t item, int64_t bytes, int64_t most) {
+  const int64_t parts = std::max<int64_t>(1, side.extent * item / bytes);
+  const int64_t part = (side.extent + parts - 1) / parts;
+  const int64_t line = std::max<int64_t>(1, kLineBytes / item);
+  const int64_t even = (part + line - 1) / line * line;
+  Cut(side, item, even <= most ? even * item : bytes);
 }
 
 // Blocks repeat along the innermost loop left, as many as make `bytes`.

@@ -23,6 +23,11 @@ constexpr int64_t kWholeBytes = 2 << 10;
 constexpr int64_t kRealignedBytes = 4 << 10;
 constexpr int64_t kRealignedColumns = 128;
 
+// Blocks of rows that are read in equal parts are at most so large, that they
+// fit scratch with a line of room for each of their columns or rows.
+constexpr int64_t kStagedBlock = 512 << 10;
+constexpr int64_t kFetchedBlock = 192 << 10;
+
 // More repetitions are moved together where columns spill over: the last ones
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
@@ -195,7 +200,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const bool squares = plan.squares != Square::kNone;
   if (!squares || plan.a.extent * item < kLongRow)
     Grow(plan.a, &Loop::dst_stride, item,
-         squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem), loops);
+         squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem), loops,
+         plan.lines && !spacing.wide);
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
   const bool spills = Spills(plan);
@@ -221,7 +227,13 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     runs = {kRealignedBytes, kRealignedColumns * item};
   }
   Cut(plan.a, item, runs.a_bytes);
-  Cut(plan.b, item, runs.b_bytes);
+  if (stream && !spacing.wide) {
+    CutEvenly(plan.b, item, runs.b_bytes,
+              (plan.fetch ? kFetchedBlock : kStagedBlock) /
+                  std::min(run, runs.a_bytes));
+  } else {
+    Cut(plan.b, item, runs.b_bytes);
+  }
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
   plan.carry = plan.stage && plan.stream && plan.a.block < plan.a.extent;

@@ -57,8 +57,23 @@ TEST_F(MachineTest, HasNoMoreOfALastCacheThanNeighboursLeave) {
   Add("Unified", 3, "266240K", 20);
   const Machine machine = Machine::Read(caches_);
   EXPECT_EQ(machine.l3, 64 << 20);
-  EXPECT_FALSE(machine.StreamsTiles(15 << 20));
-  EXPECT_TRUE(machine.StreamsTiles(16 << 20));
+  EXPECT_FALSE(machine.StreamsShortRuns((32 << 20) - 1));
+  EXPECT_TRUE(machine.StreamsShortRuns(32 << 20));
+}
+
+TEST_F(MachineTest, StreamsTilesSoonerWithoutLookups) {
+  // Whether tiles are streamed from so many MiB on, and not sooner.
+  auto from = [](Machine machine, int64_t mebibytes, bool compete) {
+    return machine.StreamsTiles(mebibytes << 20, compete) &&
+           !machine.StreamsTiles((mebibytes << 20) - 1, compete);
+  };
+  for (bool compete : {false, true}) {
+    EXPECT_TRUE(from({.shuffle = 64}, 5, compete));
+    EXPECT_TRUE(from({.shuffle = 256}, 8, compete));
+    EXPECT_TRUE(from({.shuffle = 64, .workers = 2}, compete ? 9 : 10, compete));
+    EXPECT_TRUE(
+        from({.shuffle = 256, .workers = 2}, compete ? 9 : 13, compete));
+  }
 }
 
 TEST_F(MachineTest, StreamsLinesPastAFarLastCacheThatLeaveTheSecond) {
