@@ -35,6 +35,15 @@ KERNELS = [
      "return total_bytes >= l2;", ["machine_test"]),
     ("kernels/copy/machine.h", "return HasFarL3() && total_bytes >= l2;",
      "return HasFarL3() && total_bytes > l2;", ["machine_test"]),
+    ("kernels/copy/machine.h", ": Exceeds(total_bytes, 5, compete ? 9 : 10);",
+     ": Exceeds(total_bytes, 8, compete ? 9 : 10);", ["machine_test"]),
+    # Parts that scratch does not hold, or that are not equal; lines in parts.
+    ("kernels/copy/plan/side.h", "even <= most ? even * item : bytes",
+     "even * item", ["blocks_test"]),
+    ("kernels/copy/plan/side.h", "even <= most ? even * item : bytes",
+     "bytes", ["blocks_test"]),
+    ("kernels/copy/plan/side.h", "if (lines) part = PartOfLines(",
+     "if (!lines) part = PartOfLines(", ["blocks_test"]),
     # Ops: swapped groups, dropped checks, pieces that begin elsewhere.
     ("kernels/ops.cc", "Split(view, axis, op.group);",
      "Split(view, axis, ShapeOf(view)[axis] / op.group);", GEOMETRY),

@@ -140,5 +140,40 @@ TEST(BlocksTest, OfColumnsForSeveralDestinationsAreStreamed) {
   MoveRandomMatrices(int64_t{1} << 30, true);
 }
 
+// `num_b` columns of `num_a` items each, far too large for a cache.
+BlockPlan PlanStreamed(int64_t item, int64_t num_a, int64_t num_b,
+                       const Machine& machine) {
+  const ByteCopy copy{
+      item,
+      {{num_b, item, num_a * item}, {num_a, num_b * item + kLineBytes, item}}};
+  return PlanBlocks(copy, {}, int64_t{1} << 30, machine);
+}
+
+TEST(BlockPlanTest, RowsAreReadInEqualPartsWithoutLookups) {
+  const Machine machine = {.shuffle = 64};
+  // Of 256 bytes up to twice as much, in whole lines.
+  EXPECT_EQ(PlanStreamed(4, 1000, 96, machine).b.block, 96);
+  EXPECT_EQ(PlanStreamed(4, 1000, 160, machine).b.block, 80);
+  EXPECT_EQ(PlanStreamed(4, 1000, 1024, machine).b.block, 64);
+  EXPECT_EQ(PlanStreamed(4, 1000, 1000, machine).b.block, 80);
+  // As far as scratch holds columns that are put together whole.
+  EXPECT_EQ(PlanStreamed(1, 1000, 400, machine).b.block, 400);
+  EXPECT_EQ(PlanStreamed(1, 1501, 400, machine).b.block, 256);
+}
+
+TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
+  // f32 (24, 20, 28, 22, 32), reversed: 24 items are a line and a half.
+  const ByteCopy copy{4,
+                      {{32, 4, 1182720},
+                       {22, 128, 53760},
+                       {28, 2816, 1920},
+                       {20, 78848, 96},
+                       {24, 1576960, 4}}};
+  const BlockPlan plan =
+      PlanBlocks(copy, {}, int64_t{1} << 30, {.shuffle = 64});
+  EXPECT_EQ(plan.a.extent, 240);
+  EXPECT_TRUE(plan.lines);
+}
+
 }  // namespace
 }  // namespace axis
