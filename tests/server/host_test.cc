@@ -2,10 +2,17 @@
 #include "server/process/host.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
+#include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace axis {
@@ -33,6 +40,54 @@ TEST(HostTest, FreeMemoryOfAnyThreadIsKeptUntilItIsGivenBack) {
   EXPECT_GE(ResidentBytes(), before + 50 * kMiB);
   ReleaseFreeMemory();
   EXPECT_LE(ResidentBytes(), before + 4 * kMiB);
+}
+
+// The words of sched_attr of sched_setattr(2): its size and the policy, flags,
+// niceness and priority, the slice in nanoseconds, and two of real time.
+std::vector<uint64_t> SchedulingAttributes() {
+  std::vector<uint64_t> words(6);
+  EXPECT_EQ(syscall(SYS_sched_getattr, 0, words.data(), 48, 0), 0);
+  return words;
+}
+
+bool HasSlices() {
+  utsname system{};
+  int major = 0, minor = 0;
+  return uname(&system) == 0 &&
+         std::sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+         std::make_pair(major, minor) >= std::make_pair(6, 12);
+}
+
+TEST(HostTest, AllThreadsAskForTheShortestSlices) {
+  if (!HasSlices())
+    GTEST_SKIP() << "Linux before 6.12 has no slices to ask for";
+  std::vector<uint64_t> before, ours, later;
+  std::thread([&] {
+    ASSERT_EQ(nice(3), 3);
+    before = SchedulingAttributes();
+    before[3] = 3'000'000;  // other tests may have asked already
+    ASSERT_EQ(syscall(SYS_sched_setattr, 0, before.data(), 0), 0);
+    PrepareProcess();
+    ours = SchedulingAttributes();
+    std::thread([&] { later = SchedulingAttributes(); }).join();
+  }).join();
+  EXPECT_EQ(ours[3], 100'000u);
+  EXPECT_EQ(later[3], 100'000u);
+  // And nothing else is changed.
+  ours[3] = before[3];
+  EXPECT_EQ(ours, before);
+}
+
+TEST(HostTest, ThreadsOfAnotherPolicyAreLeftAsTheyAre) {
+  std::thread([] {
+    std::vector<uint64_t> before = SchedulingAttributes();
+    before[0] = 48 | uint64_t{SCHED_BATCH} << 32;
+    before[3] = 3'000'000;
+    ASSERT_EQ(syscall(SYS_sched_setattr, 0, before.data(), 0), 0);
+    before = SchedulingAttributes();
+    PrepareProcess();
+    EXPECT_EQ(SchedulingAttributes(), before);
+  }).join();
 }
 
 }  // namespace

@@ -59,7 +59,7 @@ TEST_F(TurnsTest, WorkersAreWorthLessThanTheThreadThatPolls) {
         },
         /*can_wait=*/false);
     done.WaitForNotification();
-    EXPECT_EQ(of_worker, std::min(before + 10, 19));
+    EXPECT_EQ(of_worker, std::min(before + 4, 19));
     // It goes to sleep, and comes back.
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
   }
