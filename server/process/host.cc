@@ -73,9 +73,10 @@ struct SchedulingAttributes {
   uint64_t period_ns = 0;
 };
 
-// Of the threads that want a CPU, Linux since 6.12 runs the one whose slice
-// would end first. All threads of axisd ask for the shortest there is: when the
-// polling one wakes, it comes before who computes, here or in other processes.
+// Of the threads that have not had more than their share, Linux runs the one
+// whose slice would end first; since 6.12 each may ask for a slice of its own.
+// This one, and all that it starts, ask for the shortest there is: when the
+// polling thread wakes, it waits less for who computes, in any process.
 // Older kernels ignore it; where it is not allowed, nothing is lost.
 void AskForShortSlices() {
   SchedulingAttributes ours;

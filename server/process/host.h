@@ -5,7 +5,8 @@
 
 namespace axis {
 
-// Sets what must be set before the first allocation and the first use of gRPC.
+// Sets what must be set before the first allocation, the first other thread and
+// the first use of gRPC.
 // Call first thing in main(), while there is one thread.
 void PrepareProcess();
 

@@ -63,7 +63,7 @@ TEST(HostTest, AllThreadsAskForTheShortestSlices) {
     GTEST_SKIP() << "Linux before 6.12 has no slices to ask for";
   std::vector<uint64_t> before, ours, later;
   std::thread([&] {
-    ASSERT_EQ(nice(3), 3);
+    (void)!nice(3);  // which must stay
     before = SchedulingAttributes();
     before[3] = 3'000'000;  // other tests may have asked already
     ASSERT_EQ(syscall(SYS_sched_setattr, 0, before.data(), 0), 0);
