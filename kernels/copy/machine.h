@@ -33,33 +33,34 @@ struct Machine {
 
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
-  // without on 32 MiB of L3, of a core that looks up and of one that does not.
-  // Several workers get more out of a cache than one, not out of the memory:
-  // less where columns compete for the same places in it. Tiles are lost most
-  // where neighbours use the cache as well: they read and write single lines,
-  // which no core foresees. Without lookups they were measured beside such.
+  // without on 32 MiB of L3, of a core that looks up and of one that does not,
+  // the latter beside neighbours who use the cache as well. Several workers get
+  // more out of a cache than one, not out of the memory: less where columns
+  // compete for the same places in it. Tiles are lost soonest: they read and
+  // write single lines, which no core foresees.
   bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
-    return LooksUp() ? Exceeds(total_bytes, 8, compete ? 9 : 13)
-                     : Exceeds(total_bytes, 5, compete ? 9 : 10);
+    return Exceeds(total_bytes, {8, compete ? 9 : 13}, {5, 9});
+  }
+  // Of items that are lines, or longer.
+  bool StreamsTilesOfLines(int64_t total_bytes) const {
+    return Exceeds(total_bytes, {8, 13}, {8, 10});
   }
   bool StreamsInterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, 8, 20);
+    return Exceeds(total_bytes, {8, 20}, {8, 11});
   }
   bool StreamsDeinterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, LooksUp() ? 11 : 16, 20);
+    return Exceeds(total_bytes, {11, 20}, {9, 11});
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
     const int64_t parts = HasFarL3() ? 8 : 16;
-    return Exceeds(total_bytes, parts, parts);
+    return Exceeds(total_bytes, {parts, parts}, {16, 16});
   }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return StreamsLines(total_bytes) ||
-           Exceeds(total_bytes, LooksUp() ? 11 : 9, 20);
+    return StreamsLines(total_bytes) || Exceeds(total_bytes, {11, 20}, {9, 11});
   }
   // The C library writes long runs without reading their lines first.
   bool StreamsLibraryRuns(int64_t total_bytes) const {
-    return StreamsLines(total_bytes) ||
-           Exceeds(total_bytes, LooksUp() ? 14 : 9, 20);
+    return StreamsLines(total_bytes) || Exceeds(total_bytes, {14, 20}, {9, 11});
   }
   // What is made of whole lines, and need not be put together first, goes past
   // a far L3 once the second cache does not hold it. Whoever reads it in this
@@ -94,9 +95,15 @@ struct Machine {
   }
 
  private:
+  struct Parts {
+    int64_t for_one, for_several;  // workers
+  };
+
   // Whether `bytes` are so many parts in 32 of the L3, or more.
-  bool Exceeds(int64_t bytes, int64_t for_one, int64_t for_several) const {
-    return bytes >= l3 / 32 * (workers == 1 ? for_one : for_several);
+  bool Exceeds(int64_t bytes, Parts with_lookups, Parts without) const {
+    const Parts parts = LooksUp() ? with_lookups : without;
+    return bytes >=
+           l3 / 32 * (workers == 1 ? parts.for_one : parts.for_several);
   }
 };
 

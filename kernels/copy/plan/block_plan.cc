@@ -17,6 +17,19 @@ constexpr int64_t kPage = 4096;
 // Rows are no trouble for a cache, so that there may be more of them.
 constexpr int64_t kRowBytes = 64 << 10;
 
+// Rows of tiles past the caches are read whole up to this length: whatever is
+// left of one is a few columns in a block of their own, up to twice as slow.
+constexpr int64_t kWholeRow = 12 << 10;
+
+// How much of a row a block of rows reads.
+int64_t RowBytes(const BlockPlan& plan) {
+  if (!plan.stream) return std::max<int64_t>(2048, kRowBytes / plan.a.block);
+  const int64_t row = plan.b.extent * plan.item;
+  const int64_t part = plan.item < 4 * kLineBytes ? 1024 : 2048;
+  const int64_t bytes = row <= kWholeRow ? kWholeRow : part;
+  return plan.stage ? std::min(bytes, kStagedBlock / plan.a.block) : bytes;
+}
+
 // Copies of runs that are no business of registers: one after the other.
 void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
               const Machine& machine) {
@@ -49,9 +62,11 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   const bool tiles = b && plan.a.step == plan.item;
   // Single lines that lie apart gain nothing past a far L3.
-  const bool stream_tiles = machine.StreamsTiles(total_bytes) ||
-                            (items_are_lines && plan.item > kLineBytes &&
-                             machine.StreamsLines(total_bytes));
+  const bool stream_tiles =
+      (plan.item < kLineBytes ? machine.StreamsTiles(total_bytes)
+                              : machine.StreamsTilesOfLines(total_bytes)) ||
+      (items_are_lines && plan.item > kLineBytes &&
+       machine.StreamsLines(total_bytes));
   plan.stream = tiles ? stream_tiles : stream_rows;
   if (plan.stream && plan.item < kLongItem) {
     // Lines are whole only if the items are, or put together first.
@@ -70,8 +85,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
-  Cut(plan.b, plan.item,
-      plan.stream ? 1024 : std::max<int64_t>(2048, kRowBytes / plan.a.block));
+  Cut(plan.b, plan.item, RowBytes(plan));
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }

@@ -23,9 +23,8 @@ constexpr int64_t kWholeBytes = 2 << 10;
 constexpr int64_t kRealignedBytes = 4 << 10;
 constexpr int64_t kRealignedColumns = 128;
 
-// Blocks of rows that are read in equal parts are at most so large, that they
-// fit scratch with a line of room for each of their columns or rows.
-constexpr int64_t kStagedBlock = 512 << 10;
+// Blocks that are fetched are at most so large, that they fit scratch with a
+// line of room for each of their rows.
 constexpr int64_t kFetchedBlock = 192 << 10;
 
 // More repetitions are moved together where columns spill over: the last ones

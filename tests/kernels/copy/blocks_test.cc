@@ -12,6 +12,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
+#include "kernels/copy/scratch.h"
 #include "tests/kernels/copy_checker.h"
 #include "tests/kernels/random_copy.h"
 
@@ -31,9 +32,11 @@ struct Matrices {
   std::vector<int64_t> columns;
   bool even;  // columns lie in even distances
 
-  Matrices(Random& random, bool is_split) {
-    item = int64_t{1} << random.In(0, 4);
-    num_a = random.In(64 / item, (random.OneIn(2) ? 9000 : 2500) / item);
+  // Items are as long as a register takes, or of any length.
+  Matrices(Random& random, bool is_split, bool any_item) {
+    item = any_item ? random.In(3, 300) : int64_t{1} << random.In(0, 4);
+    num_a = random.In(std::max<int64_t>(2, 64 / item),
+                      (random.OneIn(2) ? 9000 : 2500) / item);
     num_b = random.In(2, random.OneIn(4) ? 300 : 600 / item + 2);
     // Columns of whole lines, too, which are streamed as they are.
     const bool lines = random.OneIn(3);
@@ -87,7 +90,8 @@ const uint8_t* Bytes(const std::byte* p) {
   return reinterpret_cast<const uint8_t*>(p);
 }
 
-void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
+void MoveRandomMatrices(int64_t total_bytes, bool is_split,
+                        bool any_item = false) {
   const char* const count = std::getenv("AXIS_COPY_PLANS");
   const int64_t plans = count == nullptr ? 1500 : std::atoll(count) / 10;
   const GuardedBuffer src(6 << 20), dst(6 << 20);
@@ -96,7 +100,7 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
   int64_t lookups = 0, realigned = 0, far = 0, paired = 0;
   for (int64_t i = 0; i < plans; ++i) {
     target.Use(static_cast<size_t>(i));
-    const Matrices matrices(random, is_split);
+    const Matrices matrices(random, is_split, any_item);
     Machine machine = ThisMachine();
     machine.l2 = int64_t{1} << random.In(20, 21);
     machine.l3 = 32 << 20;
@@ -120,7 +124,7 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split) {
         << matrices.repetitions << " times, rows " << matrices.row;
   }
   // Who looks up puts lines together, and in pairs if the last cache is far.
-  if (total_bytes > 1 << 20) {
+  if (total_bytes > 1 << 20 && !any_item) {
     EXPECT_GE(realigned, lookups / 100);
     EXPECT_GE(paired, far / 100);
   }
@@ -138,6 +142,10 @@ TEST(BlocksTest, StayInCache) { MoveRandomMatrices(1 << 20, false); }
 
 TEST(BlocksTest, OfColumnsForSeveralDestinationsAreStreamed) {
   MoveRandomMatrices(int64_t{1} << 30, true);
+}
+
+TEST(BlocksTest, OfItemsOfAnyLengthAreStreamed) {
+  MoveRandomMatrices(int64_t{1} << 30, false, true);
 }
 
 // `num_b` columns of `num_a` items each, far too large for a cache.
@@ -159,6 +167,32 @@ TEST(BlockPlanTest, RowsAreReadInEqualPartsWithoutLookups) {
   // As far as scratch holds columns that are put together whole.
   EXPECT_EQ(PlanStreamed(1, 1000, 400, machine).b.block, 400);
   EXPECT_EQ(PlanStreamed(1, 1501, 400, machine).b.block, 256);
+}
+
+TEST(BlockPlanTest, RowsOfTilesAreReadWholeUpTo12KiB) {
+  const Machine machine = {.shuffle = 64};
+  EXPECT_EQ(PlanStreamed(128, 1000, 9, machine).b.block, 9);
+  EXPECT_EQ(PlanStreamed(128, 1000, 96, machine).b.block, 96);
+  EXPECT_EQ(PlanStreamed(128, 1000, 97, machine).b.block, 8);
+  EXPECT_EQ(PlanStreamed(256, 1000, 49, machine).b.block, 8);
+  EXPECT_EQ(PlanStreamed(24, 1000, 41, machine).b.block, 41);
+}
+
+TEST(BlockPlanTest, WhatIsPutTogetherFitsScratch) {
+  int64_t staged = 0;
+  for (const int64_t shuffle : {64, 256}) {
+    for (int64_t item = 1; item <= 600; ++item) {
+      for (const int64_t num_a : {700, 4000}) {
+        const BlockPlan plan =
+            PlanStreamed(item, num_a, 4000, {.shuffle = shuffle});
+        if (!plan.stage) continue;
+        const int64_t column = RoundUpToLine(plan.a.block * item) + kLineBytes;
+        EXPECT_LE(kLineBytes + plan.b.block * column, kStageBytes) << item;
+        ++staged;
+      }
+    }
+  }
+  EXPECT_GE(staged, 2000);
 }
 
 TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {

@@ -61,18 +61,40 @@ TEST_F(MachineTest, HasNoMoreOfALastCacheThanNeighboursLeave) {
   EXPECT_TRUE(machine.StreamsShortRuns(32 << 20));
 }
 
-TEST_F(MachineTest, StreamsTilesSoonerWithoutLookups) {
-  // Whether tiles are streamed from so many MiB on, and not sooner.
-  auto from = [](Machine machine, int64_t mebibytes, bool compete) {
-    return machine.StreamsTiles(mebibytes << 20, compete) &&
-           !machine.StreamsTiles((mebibytes << 20) - 1, compete);
+// Of how many MiB on what `streams` says is so, if it is not sooner.
+template <class Streams>
+int64_t From(Streams streams) {
+  for (int64_t mebibytes = 1; mebibytes <= 32; ++mebibytes)
+    if (streams(mebibytes << 20))
+      return streams((mebibytes << 20) - 1) ? 0 : mebibytes;
+  return 0;
+}
+
+TEST_F(MachineTest, StreamsSoonerWithoutLookupsAndLaterWithSeveralWorkers) {
+  struct Case {
+    Machine machine;
+    int64_t tiles, competing, tiles_of_lines, interleaved, deinterleaved,
+        long_runs, library_runs;
   };
-  for (bool compete : {false, true}) {
-    EXPECT_TRUE(from({.shuffle = 64}, 5, compete));
-    EXPECT_TRUE(from({.shuffle = 256}, 8, compete));
-    EXPECT_TRUE(from({.shuffle = 64, .workers = 2}, compete ? 9 : 10, compete));
-    EXPECT_TRUE(
-        from({.shuffle = 256, .workers = 2}, compete ? 9 : 13, compete));
+  for (const Case& c : {
+           Case{{.shuffle = 64}, 5, 5, 8, 8, 9, 9, 9},
+           Case{{.shuffle = 64, .workers = 2}, 9, 9, 10, 11, 11, 11, 11},
+           Case{{.shuffle = 256}, 8, 8, 8, 8, 11, 11, 14},
+           Case{{.shuffle = 256, .workers = 2}, 13, 9, 13, 20, 20, 20, 20},
+       }) {
+    const Machine& m = c.machine;
+    auto from = [&m](auto streams) {
+      return From([&](int64_t bytes) { return (m.*streams)(bytes); });
+    };
+    EXPECT_EQ(From([&m](int64_t n) { return m.StreamsTiles(n); }), c.tiles);
+    EXPECT_EQ(From([&m](int64_t n) { return m.StreamsTiles(n, true); }),
+              c.competing);
+    EXPECT_EQ(from(&Machine::StreamsTilesOfLines), c.tiles_of_lines);
+    EXPECT_EQ(from(&Machine::StreamsInterleaved), c.interleaved);
+    EXPECT_EQ(from(&Machine::StreamsDeinterleaved), c.deinterleaved);
+    EXPECT_EQ(from(&Machine::StreamsLongRuns), c.long_runs);
+    EXPECT_EQ(from(&Machine::StreamsLibraryRuns), c.library_runs);
+    EXPECT_EQ(from(&Machine::StreamsShortRuns), 16);
   }
 }
 
