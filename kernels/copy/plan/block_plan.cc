@@ -152,6 +152,8 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
     plan.item = shuffle->run;
     FillShuffle(copy, *shuffle, plan.shuffle);
     loops.resize(shuffle->num_outer);
+    // Measured without lookups only.
+    plan.stream = !machine.LooksUp() && machine.StreamsInterleaved(total_bytes);
     plan.batch = Take(loops, loops.size() - 1);
     plan.batch_block = plan.batch.extent;
     plan.outer = loops;

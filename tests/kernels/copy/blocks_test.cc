@@ -148,6 +148,50 @@ TEST(BlocksTest, OfItemsOfAnyLengthAreStreamed) {
   MoveRandomMatrices(int64_t{1} << 30, false, true);
 }
 
+// Runs of num_i x num_j items that are transposed, run after run.
+TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
+  const GuardedBuffer src(1 << 17), dst(1 << 17);
+  Random random(11);
+  EveryTarget target;
+  int64_t streamed = 0;
+  for (int64_t i = 0; i < 3000; ++i) {
+    target.Use(static_cast<size_t>(i));
+    Machine machine = ThisMachine();
+    machine.l3 = 32 << 20;
+    const int64_t item = random.In(1, 8), num_i = random.In(2, 64 / item / 2);
+    const int64_t num_j = random.In(2, 64 / item / num_i);
+    const int64_t run = item * num_i * num_j;
+    const int64_t runs = random.In(8 * 256 / run + 1, (1 << 15) / run);
+    const ByteCopy copy{item,
+                        {{runs, run, run},
+                         {num_i, item, num_j * item},
+                         {num_j, num_i * item, item}}};
+    const bool large = random.OneIn(2);
+    const BlockPlan plan =
+        PlanBlocks(copy, {}, large ? 8 << 20 : (8 << 20) - 1, machine);
+    ASSERT_EQ(plan.kernel, Kernel::kShuffle);
+    EXPECT_EQ(plan.stream, large && !machine.LooksUp());
+    streamed += plan.stream;
+    const auto bytes = static_cast<size_t>(runs * run);
+    std::byte* const from = testing::Place(random, src, runs * run);
+    std::byte* const to = testing::Place(random, dst, runs * run);
+    random.Fill(from, bytes);
+    MoveBlocks(plan, Bytes(from), Bytes(from) + bytes,
+               reinterpret_cast<uint8_t*>(to));
+    for (int64_t at = 0; at < runs * num_i * num_j; ++at) {
+      const int64_t r = at / (num_i * num_j), in_run = at % (num_i * num_j);
+      const int64_t j = in_run % num_j, k = in_run / num_j;
+      ASSERT_EQ(
+          std::memcmp(to + at * item, from + r * run + (j * num_i + k) * item,
+                      static_cast<size_t>(item)),
+          0)
+          << "plan " << i << ": items of " << item << ", " << num_i << " x "
+          << num_j << ", " << runs << " times, item " << at;
+    }
+  }
+  EXPECT_GE(streamed, 500);
+}
+
 // `num_b` columns of `num_a` items each, far too large for a cache.
 BlockPlan PlanStreamed(int64_t item, int64_t num_a, int64_t num_b,
                        const Machine& machine) {
