@@ -21,7 +21,8 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
-// How much of a row a block of rows reads.
+// How many bytes of a row a block of rows reads. Past the caches, longer items
+// gain from more of them where rows are cut.
 int64_t RowBytes(const BlockPlan& plan) {
   if (!plan.stream) return std::max<int64_t>(2048, kRowBytes / plan.a.block);
   const int64_t row = plan.b.extent * plan.item;
