@@ -110,13 +110,14 @@ int64_t SizeOf(const View& view) {
 View Permute(const View& view, std::span<const int64_t> order) {
   assert(order.size() == view.rank());
   View out = view;
-  Mode* const modes = out.modes.data();
-  uint32_t* const ends = out.ends.data();
-  uint32_t end = 0;
-  for (size_t i = 0; i < order.size(); ++i) {
-    for (const Mode& mode : view.axis(static_cast<size_t>(order[i])))
-      modes[end++] = mode;
-    ends[i] = end;
+  const Mode* const from = view.modes.data();
+  const uint32_t* const ends = view.ends.data();
+  Mode* to = out.modes.data();
+  uint32_t* end = out.ends.data();
+  for (int64_t axis : order) {
+    for (uint32_t m = axis == 0 ? 0 : ends[axis - 1]; m < ends[axis]; ++m)
+      *to++ = from[m];
+    *end++ = static_cast<uint32_t>(to - out.modes.data());
   }
   return out;
 }

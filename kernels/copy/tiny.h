@@ -17,23 +17,39 @@ inline constexpr int64_t kTinyItems = 64;
 template <class T>
 void CopyItems(std::span<const Loop> loops, const std::byte* src,
                std::byte* dst) {
-  // The innermost loop; where there are two, both, without another call.
-  const Loop inner = loops.back();
-  const Loop outer =
-      loops.size() == 1 ? Loop{1, 0, 0} : loops[loops.size() - 2];
-  const int64_t src_step = inner.src_stride / 8;
-  const int64_t dst_step = inner.dst_stride / 8;
+  const auto bytes = [](int64_t bits) { return bits >> 3; };  // whole ones
+  const Loop* loop = loops.data();
   if (loops.size() > 2) {
-    for (int64_t i = 0; i < loops[0].extent; ++i)
-      CopyItems<T>(loops.subspan(1), src + i * (loops[0].src_stride / 8),
-                   dst + i * (loops[0].dst_stride / 8));
+    for (int64_t i = 0; i < loop->extent; ++i)
+      CopyItems<T>(loops.subspan(1), src + i * bytes(loop->src_stride),
+                   dst + i * bytes(loop->dst_stride));
     return;
   }
-  for (int64_t i = 0; i < outer.extent; ++i) {
-    const std::byte* from = src + i * (outer.src_stride / 8);
-    std::byte* to = dst + i * (outer.dst_stride / 8);
-    for (int64_t k = inner.extent; k > 0; --k, from += src_step, to += dst_step)
+  // Where there are two loops, both, without another call.
+  int64_t extent = 1, src_outer = 0, dst_outer = 0;
+  if (loops.size() == 2) {
+    extent = loop->extent;
+    src_outer = bytes(loop->src_stride);
+    dst_outer = bytes(loop->dst_stride);
+    ++loop;
+  }
+  const int64_t inner = loop->extent;
+  const int64_t src_step = bytes(loop->src_stride);
+  const int64_t dst_step = bytes(loop->dst_stride);
+  for (; extent > 0; --extent, src += src_outer, dst += dst_outer) {
+    const std::byte* from = src;
+    std::byte* to = dst;
+    if (inner % 2 == 1) {
       std::memcpy(to, from, sizeof(T));
+      from += src_step;
+      to += dst_step;
+    }
+    for (int64_t pairs = inner / 2; pairs > 0; --pairs) {
+      std::memcpy(to, from, sizeof(T));
+      std::memcpy(to + dst_step, from + src_step, sizeof(T));
+      from += 2 * src_step;
+      to += 2 * dst_step;
+    }
   }
 }
 

@@ -44,6 +44,15 @@ KERNELS = [
     ("kernels/copy/plan/block_plan.cc",
      "plan.stage ? std::min(bytes, kStagedBlock / plan.a.block) : bytes",
      "bytes", ["blocks_test"]),
+    ("kernels/copy/plan/block_plan.cc",
+     "machine.LooksUp() ? machine.l3 / 4 : machine.l2",
+     "machine.l3 / 4", ["blocks_test"]),
+    ("kernels/copy/plan/block_plan.cc",
+     "machine.l3 / 8 ? 2 << 10 : 1 << 10", "machine.l3 / 8 ? 1 << 10 : 1 << 10",
+     ["blocks_test"]),
+    # The last of an odd number of items.
+    ("kernels/copy/tiny.h", "inner % 2 == 1", "inner % 4 == 1",
+     ["copy_test"]),
     # Lines of columns that are skipped, or not all written.
     ("kernels/copy/block/interleave-inl.h", "a + kItems <= num_a; a += kItems",
      "a + kItems <= num_a; a += 2 * kItems", ["blocks_test", "copy_test"]),

@@ -53,9 +53,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                                 : machine.StreamsLibraryRuns(total_bytes);
   const bool items_are_lines = plan.item % kLineBytes == 0;
   if (stream_rows && !b && items_are_lines)
-    std::sort(loops.begin(), loops.end(), [](const Loop& x, const Loop& y) {
-      return x.src_stride > y.src_stride;
-    });
+    std::sort(loops.begin(), loops.end(), ReadsFarther);
   if (!loops.empty()) {
     // Neighbours in the destination; if there are none, the nearest.
     plan.a.step = loops.back().dst_stride;
@@ -89,6 +87,26 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   Cut(plan.b, plan.item, RowBytes(plan));
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
+}
+
+// Sorts `loops`, which repeat blocks of few items on one side. What the second
+// cache does not hold is read from end to end, for that a core foresees; but
+// not if too little were moved in one go then. Measured from there on without
+// lookups only. Else rows that are no longer than lines are best read one line
+// after the other.
+void OrderShort(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                const Machine& machine) {
+  if (loops.empty()) return;
+  const Loop& next = *std::ranges::min_element(loops, {}, &Loop::src_stride);
+  const int64_t in_one_go =
+      plan.item * plan.a.block * plan.b.block * next.extent;
+  const int64_t least = total_bytes < machine.l3 / 8 ? 2 << 10 : 1 << 10;
+  if (total_bytes > (machine.LooksUp() ? machine.l3 / 4 : machine.l2) &&
+      in_one_go >= least) {
+    std::sort(loops.begin(), loops.end(), ReadsFarther);
+  } else if (std::max(plan.a.extent, plan.b.extent) * plan.item <= kLineBytes) {
+    std::sort(loops.begin(), loops.end(), IsWider);
+  }
 }
 
 // Few items on one side, all of them next to each other: whole vectors are
@@ -129,9 +147,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.lead = 0;
     plan.stream = plan.stream && (plan.lines || AreLines(plan, loops));
   }
-  // Rows that are no longer than lines are best read one line after the other.
-  if (std::max(plan.a.extent, plan.b.extent) * item <= kLineBytes)
-    std::sort(loops.begin(), loops.end(), IsWider);
+  OrderShort(plan, loops, total_bytes, machine);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;

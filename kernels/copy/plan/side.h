@@ -124,6 +124,11 @@ inline bool IsWider(const Loop& x, const Loop& y) {
   return x.src_stride + x.dst_stride > y.src_stride + y.dst_stride;
 }
 
+// Whether `x` steps farther than `y` in the source.
+inline bool ReadsFarther(const Loop& x, const Loop& y) {
+  return x.src_stride > y.src_stride;
+}
+
 // Whether all columns start at a line, in all blocks.
 inline bool AreLines(const BlockPlan& plan, std::span<const Loop> outer) {
   return std::ranges::all_of(

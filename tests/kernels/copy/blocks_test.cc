@@ -239,6 +239,33 @@ TEST(BlockPlanTest, WhatIsPutTogetherFitsScratch) {
   EXPECT_GE(staged, 2000);
 }
 
+TEST(BlockPlanTest, ShortRowsAreReadFromEndToEndBeyondTheSecondCache) {
+  // f32 (N, 3, 14, 16, 14, 16) by 0, 2, 4, 3, 5, 1: patches of an image.
+  const auto step = [](int64_t total_bytes, int64_t shuffle, int64_t patches) {
+    const ByteCopy copy{4,
+                        {{16, 602112, 602112},
+                         {14, 14336, 43008},
+                         {patches, 64, 3072},
+                         {16, 896, 192},
+                         {16, 4, 12},
+                         {3, 200704, 4}}};
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle})
+        .batch.src_stride;
+  };
+  const int64_t kib = 1 << 10, mib = 1 << 20;
+  const int64_t in_rows = 64, in_patches = 896;
+  EXPECT_EQ(step(1 * mib, 64, 14), in_patches);
+  EXPECT_EQ(step(1 * mib + 1, 64, 14), in_rows);
+  EXPECT_EQ(step(32 * mib, 64, 14), in_rows);
+  EXPECT_EQ(step(8 * mib, 256, 14), in_patches);
+  EXPECT_EQ(step(8 * mib + 1, 256, 14), in_rows);
+  // Not where blocks of 192 bytes make less than 2 KiB, past an eighth 1 KiB.
+  EXPECT_EQ(step(4 * mib - kib, 64, 10), in_patches);
+  EXPECT_EQ(step(4 * mib - kib, 64, 11), in_rows);
+  EXPECT_EQ(step(4 * mib, 64, 5), in_patches);
+  EXPECT_EQ(step(4 * mib, 64, 6), in_rows);
+}
+
 TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
   // f32 (24, 20, 28, 22, 32), reversed: 24 items are a line and a half.
   const ByteCopy copy{4,
