@@ -29,7 +29,7 @@ KERNELS = [
      "if (mode.extent < wanted) return std::nullopt;", GEOMETRY),
     ("kernels/view.cc", "i < view.rank(); ++i) ++view.ends[i];",
      "i <= axis; ++i) ++view.ends[i];", GEOMETRY),
-    ("kernels/view.cc", "    ends[i] = end;\n", "", GEOMETRY),
+    ("kernels/view.cc", "*to++ = from[m];", "*to++ = from[axis];", GEOMETRY),
     # What goes past a far L3.
     ("kernels/copy/machine.h", "return HasFarL3() && total_bytes >= l2;",
      "return total_bytes >= l2;", ["machine_test"]),
@@ -233,9 +233,6 @@ KERNELS = [
      "StreamVectors(d, vectors, kItems, dst + b * kNumA);", ENGINE),
     ("kernels/copy/block/interleave-inl.h",
      "vectors + (kItems - left) * kNumA, left", "vectors, left", ENGINE),
-    ("kernels/copy/block/interleave-inl.h",
-     "StreamVectors(d, lines[b], kLineItems, columns[b] + a);",
-     "StreamVectors(d, lines[b], kItems, columns[b] + a);", ENGINE),
     ("kernels/copy/block/thin-inl.h",
      "    some.dst += step * block.batch.dst_stride;\n", "", ENGINE),
     # What spills over, and few columns side by side.

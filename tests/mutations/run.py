@@ -3,9 +3,11 @@
 that must notice, and shows that they do.
 
 Usage: run.py FOLDER [TEXT]
+       run.py --check
 
 The copy lies in FOLDER, and so does the result, mutations.json. With TEXT only
-defects of files whose names contain it are planted.
+defects of files whose names contain it are planted. --check only says whether
+all of them can be.
 """
 
 import json
@@ -36,6 +38,12 @@ def sync(tree: pathlib.Path) -> None:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, target)
+
+
+def out_of_date(file: str, old: str) -> str:
+    """Why `old` cannot be replaced in `file`; "" if it can."""
+    times = (ROOT / file).read_text().count(old)
+    return "" if times == 1 else f"out of date: {file} has {times} times {old!r}"
 
 
 class Tree:
@@ -84,12 +92,10 @@ class Tree:
         return f"exit {ran.returncode}"
 
     def plant(self, file: str, old: str, new: str) -> None:
+        if stale := out_of_date(file, old):
+            raise SystemExit(stale)
         path = self.root / file
-        text = path.read_text()
-        if text.count(old) != 1:
-            raise SystemExit(f"out of date: {file} has {text.count(old)} times"
-                             f" {old!r}")
-        path.write_text(text.replace(old, new))
+        path.write_text(path.read_text().replace(old, new))
 
     def mend(self, file: str) -> None:
         shutil.copy(ROOT / file, self.root / file)
@@ -118,10 +124,15 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
+    every = defects.KERNELS + server_defects.SERVER
+    if sys.argv[1] == "--check":
+        stale = [why for d in every if (why := out_of_date(d[0], d[1]))]
+        print(*stale, f"summary: {len(every)} defects to plant", sep="\n")
+        sys.exit(bool(stale))
     folder = pathlib.Path(sys.argv[1]).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     text = sys.argv[2] if len(sys.argv) > 2 else ""
-    chosen = [d for d in defects.KERNELS + server_defects.SERVER if text in d[0]]
+    chosen = [d for d in every if text in d[0]]
     if "avx512_vbmi" not in pathlib.Path("/proc/cpuinfo").read_text():
         for file in defects.VBMI:
             print(f"*** SKIPPED defects in {file}: nobody runs it on this CPU, "
