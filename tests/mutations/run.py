@@ -40,9 +40,9 @@ def sync(tree: pathlib.Path) -> None:
         shutil.copy(source, target)
 
 
-def out_of_date(file: str, old: str) -> str:
-    """Why `old` cannot be replaced in `file`; "" if it can."""
-    times = (ROOT / file).read_text().count(old)
+def out_of_date(root: pathlib.Path, file: str, old: str) -> str:
+    """Why `old` cannot be replaced in `file` of `root`; "" if it can."""
+    times = (root / file).read_text().count(old)
     return "" if times == 1 else f"out of date: {file} has {times} times {old!r}"
 
 
@@ -92,7 +92,7 @@ class Tree:
         return f"exit {ran.returncode}"
 
     def plant(self, file: str, old: str, new: str) -> None:
-        if stale := out_of_date(file, old):
+        if stale := out_of_date(self.root, file, old):
             raise SystemExit(stale)
         path = self.root / file
         path.write_text(path.read_text().replace(old, new))
@@ -126,7 +126,7 @@ def main() -> None:
         sys.exit(__doc__)
     every = defects.KERNELS + server_defects.SERVER
     if sys.argv[1] == "--check":
-        stale = [why for d in every if (why := out_of_date(d[0], d[1]))]
+        stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")
         sys.exit(bool(stale))
     folder = pathlib.Path(sys.argv[1]).resolve()

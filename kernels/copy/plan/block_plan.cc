@@ -89,13 +89,13 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.outer = loops;
 }
 
-// Sorts `loops`, which repeat blocks of few items on one side. What the second
-// cache does not hold is read from end to end, for that a core foresees; but
-// not if too little were moved in one go then. Measured from there on without
-// lookups only. Else rows that are no longer than lines are best read one line
-// after the other.
-void OrderShort(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
-                const Machine& machine) {
+// Sorts `loops`, along which a block of few items on one side is repeated. What
+// the second cache does not hold is read from end to end, for that a core
+// foresees; but not if too little were moved in one go then. With lookups only
+// past the caches: in them it was measured without. Else rows that are no
+// longer than lines are best read one line after the other.
+void OrderRepetitions(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                      const Machine& machine) {
   if (loops.empty()) return;
   const Loop& next = *std::ranges::min_element(loops, {}, &Loop::src_stride);
   const int64_t in_one_go =
@@ -147,7 +147,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.lead = 0;
     plan.stream = plan.stream && (plan.lines || AreLines(plan, loops));
   }
-  OrderShort(plan, loops, total_bytes, machine);
+  OrderRepetitions(plan, loops, total_bytes, machine);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;
