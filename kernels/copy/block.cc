@@ -21,6 +21,7 @@
 #include "kernels/copy/gather/gather-inl.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/scratch.h"
+#include "kernels/copy/tasks.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace axis {
@@ -175,6 +176,7 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
     } else {
       MoveBlock(plan, block, prefetcher);
     }
+    GiveWay(block.batch.extent * block.num_a * block.num_b * block.item);
     block = next;
   }
   if (plan.stream) hwy::FlushStream();

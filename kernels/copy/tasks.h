@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <thread>
 
 #include "kernels/copy/machine.h"
 
@@ -39,6 +40,17 @@ inline Machine MachineFor(int64_t bytes) {
   Machine machine = ThisMachine();
   machine.workers = WorkersFor(bytes);
   return machine;
+}
+
+// Called between the parts of a copy, of `bytes` each: lets go of the CPU now
+// and then, if another thread is owed it. The kernel would look only at its
+// next tick, after up to 4 ms, however short the slices of both are.
+inline void GiveWay(int64_t bytes) {
+  thread_local int64_t moved = 0;
+  moved += bytes;
+  if (moved < kSerialBytes) return;
+  moved = 0;
+  std::this_thread::yield();
 }
 
 // Calls f(i) for all i in [0, count); in parallel if they move many `bytes`.

@@ -34,7 +34,8 @@ HWY_INLINE int64_t SpillBytes(const Block& block) {
 
 // Moves kRows rows of a block; where they begin is kept in registers. Looking
 // it up would take up to four times as long, most likely because such a load
-// waits for stores on their way to the same place of any other page.
+// waits for stores on their way to the same place of any other page. And each
+// row is read by loads of its own, so that the machine foresees its lines.
 template <int64_t kRows, class Copy>
 HWY_INLINE void MoveFewRows(const uint8_t* src, uint8_t* dst, int64_t num_b,
                             const Block& block, Copy copy) {
@@ -66,7 +67,8 @@ HWY_INLINE void ForEachItem(const Block& block, Prefetcher& prefetcher,
   const Loop batch = block.batch;
   const bool packed = block.packed, prefetch = prefetcher.has_block();
   constexpr bool kSpills = !std::is_same_v<Copy, Last>;
-  const bool few = block.item <= kLineBytes && !prefetch;
+  // Items longer than lines gain from two or three rows, not from more.
+  const bool few = (block.item <= kLineBytes || num_a <= 3) && !prefetch;
   for (int64_t t = 0; t < batch.extent; ++t) {
     const uint8_t* src = block.src + t * batch.src_stride;
     uint8_t* const to = block.dst + t * batch.dst_stride;

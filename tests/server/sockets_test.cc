@@ -1,0 +1,203 @@
+// Claims of sockets: what is sent to one that gRPC polls is sent in turns, each
+// of which ends as if the socket were full and begins with an event; nothing is
+// lost or sent twice; all other sockets are as ever.
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstddef>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+constexpr size_t kTurn = 256 << 10;
+
+// A connection whose other end reads all there is until Received().
+class Connection {
+ public:
+  Connection() {
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends_.data()), 0);
+    reader_ = std::thread([this] {
+      std::vector<char> part(1 << 20);
+      for (;;) {
+        const ssize_t bytes = read(ends_[1], part.data(), part.size());
+        if (bytes <= 0) return;
+        received_.append(part.data(), static_cast<size_t>(bytes));
+        count_ = received_.size();
+      }
+    });
+  }
+  ~Connection() {
+    Received();
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  int socket() const { return ends_[0]; }
+
+  // After that, there is no more room than before.
+  void Await(size_t bytes) const {
+    while (count_ < bytes) std::this_thread::yield();
+  }
+
+  const std::string& Received() {
+    if (reader_.joinable()) {
+      shutdown(ends_[0], SHUT_WR);
+      reader_.join();
+    }
+    return received_;
+  }
+
+ private:
+  std::array<int, 2> ends_{};
+  std::string received_;
+  std::atomic<size_t> count_ = 0;
+  std::thread reader_;
+};
+
+class SocketsTest : public testing::Test {
+ protected:
+  ~SocketsTest() override { close(epoll_); }
+
+  void Poll(int socket, uint32_t events) {
+    epoll_event event{.events = events, .data = {.fd = socket}};
+    ASSERT_EQ(epoll_ctl(epoll_, EPOLL_CTL_ADD, socket, &event), 0);
+    ASSERT_EQ(Events(), std::vector{socket});
+  }
+
+  // The sockets that there is room in now, and was none at the last call.
+  std::vector<int> Events() {
+    std::array<epoll_event, 8> events;
+    const int count = epoll_wait(epoll_, events.data(), events.size(), 0);
+    std::vector<int> sockets;
+    for (int i = 0; i < count; ++i)
+      if (events[static_cast<size_t>(i)].events & EPOLLOUT)
+        sockets.push_back(events[static_cast<size_t>(i)].data.fd);
+    return sockets;
+  }
+
+  // Offers `text` from `at` on, in pieces of `piece` bytes.
+  static ssize_t Send(int socket, const std::string& text, size_t at,
+                      size_t piece) {
+    std::vector<iovec> pieces;
+    for (; at < text.size(); at += piece)
+      pieces.push_back({const_cast<char*>(text.data()) + at,
+                        std::min(piece, text.size() - at)});
+    msghdr message{};
+    message.msg_iov = pieces.data();
+    message.msg_iovlen = pieces.size();
+    return sendmsg(socket, &message, MSG_NOSIGNAL);
+  }
+
+  static std::string Text(size_t bytes) {
+    std::string text(bytes, '\0');
+    for (size_t i = 0; i < bytes; ++i)
+      text[i] = static_cast<char>(i * 2654435761u >> 13);
+    return text;
+  }
+
+  const int epoll_ = epoll_create1(0);
+};
+
+TEST_F(SocketsTest, LargeAnswersAreSentInTurns) {
+  for (const size_t piece : {size_t{16389}, size_t{600'000}, size_t{1} << 30}) {
+    Connection connection;
+    const int socket = connection.socket();
+    Poll(socket, EPOLLIN | EPOLLOUT | EPOLLET);
+    const std::string text = Text((1 << 20) + 5);
+    for (size_t at = 0; at < text.size();) {
+      const size_t turn = std::min(kTurn, text.size() - at);
+      ASSERT_EQ(Send(socket, text, at, piece), static_cast<ssize_t>(turn));
+      at += turn;
+      if (at == text.size()) break;
+      connection.Await(at);
+      Events();
+      ASSERT_EQ(Events(), std::vector<int>{});
+      ASSERT_EQ(Send(socket, text, at, piece), -1);
+      ASSERT_EQ(errno, EAGAIN);
+      ASSERT_EQ(Events(), std::vector{socket}) << "nobody would go on";
+      ASSERT_EQ(Events(), std::vector<int>{});
+    }
+    EXPECT_EQ(connection.Received(), text);
+  }
+}
+
+TEST_F(SocketsTest, TurnsOfManyPiecesAreShorter) {
+  Connection connection;
+  const int socket = connection.socket();
+  Poll(socket, EPOLLOUT | EPOLLET);
+  const std::string text = Text(kTurn + 1);
+  EXPECT_EQ(Send(socket, text, 0, 1000), 64 * 1000);
+  EXPECT_EQ(Send(socket, text, 64 * 1000, 1000), -1);
+  EXPECT_EQ(Send(socket, text, 64 * 1000, 1000),
+            static_cast<ssize_t>(text.size()) - 64 * 1000);
+  EXPECT_EQ(connection.Received(), text);
+}
+
+TEST_F(SocketsTest, WhatFitsATurnIsSentAtOnce) {
+  Connection connection;
+  const int socket = connection.socket();
+  Poll(socket, EPOLLOUT | EPOLLET);
+  const std::string text = Text(kTurn);
+  for (const size_t piece : {size_t{1000}, kTurn})
+    for (int i = 0; i < 10; ++i)
+      ASSERT_EQ(Send(socket, text, 0, piece), static_cast<ssize_t>(kTurn));
+  EXPECT_EQ(connection.Received().size(), 20 * kTurn);
+}
+
+TEST_F(SocketsTest, WhoeverElseSendsSendsAllAtOnce) {
+  const std::string text = Text(1 << 20);
+  Connection not_polled;
+  // A number that no other test has polled by.
+  const int socket = dup2(not_polled.socket(), 300);
+  EXPECT_EQ(Send(socket, text, 0, 1 << 30), 1 << 20);
+  close(socket);
+  Connection level;
+  Poll(level.socket(), EPOLLOUT);
+  EXPECT_EQ(Send(level.socket(), text, 0, 1 << 30), 1 << 20);
+  Connection no_more;
+  Poll(no_more.socket(), EPOLLOUT | EPOLLET);
+  ASSERT_EQ(epoll_ctl(epoll_, EPOLL_CTL_DEL, no_more.socket(), nullptr), 0);
+  EXPECT_EQ(Send(no_more.socket(), text, 0, 1 << 30), 1 << 20);
+}
+
+// Closed, a socket is no longer polled, which nobody is told.
+TEST_F(SocketsTest, SocketsThatComeAfterPolledOnesDoNotWaitForEvents) {
+  int before;
+  {
+    Connection polled;
+    before = polled.socket();
+    Poll(before, EPOLLOUT | EPOLLET);
+  }
+  Connection connection;
+  ASSERT_EQ(connection.socket(), before);
+  const std::string text = Text(1 << 20);
+  for (size_t at = 0; at < text.size();) {
+    const ssize_t sent = Send(before, text, at, 1 << 30);
+    ASSERT_GT(sent, 0);
+    at += static_cast<size_t>(sent);
+  }
+  EXPECT_EQ(connection.Received(), text);
+}
+
+TEST_F(SocketsTest, TcpInqIsRefusedAndOtherOptionsAreNot) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  const int on = 1;
+  EXPECT_EQ(setsockopt(socket, IPPROTO_TCP, TCP_INQ, &on, sizeof on), -1);
+  EXPECT_EQ(errno, ENOPROTOOPT);
+  EXPECT_EQ(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
+  close(socket);
+}
+
+}  // namespace
