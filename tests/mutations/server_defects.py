@@ -21,6 +21,18 @@ SERVER = [
     ("server/process/linger.cc",
      "if (axis::IsOpen(descriptor) && axis::waiter().Take(descriptor)) "
      "return 0;", "", ["guard/keepalive.py"]),
+    # Turns of sockets: what is rest is lost, who waits is not told, or nobody
+    # waits any more.
+    ("server/process/sockets.cc", "    bytes += piece.iov_len;\n  }",
+     "    bytes += kTurnBytes;\n  }", ["sockets_test"]),
+    ("server/process/sockets.cc",
+     "ControlEpoll(polled.epoll, EPOLL_CTL_MOD, socket, &polled.event) != 0",
+     "polled.epoll < 0", ["sockets_test"]),
+    ("server/process/sockets.cc",
+     "polled->turn_is_over = sent == static_cast<ssize_t>(bytes);", "",
+     ["sockets_test"]),
+    ("server/process/sockets.cc", "bytes <= kTurnBytes || !has_company",
+     "bytes <= kTurnBytes", ["sockets_test"]),
     # Admission: not returned, or returned twice.
     ("server/process/admission.cc", "  admission_.held_ -= held_;\n", "",
      ["service_test", "stream_test", "stream_limits_test"]),

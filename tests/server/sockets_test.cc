@@ -1,6 +1,6 @@
-// Claims of sockets: what is sent to one that gRPC polls is sent in turns, each
-// of which ends as if the socket were full and begins with an event; nothing is
-// lost or sent twice; all other sockets are as ever.
+// Claims of sockets: what is sent to one that gRPC polls is sent in turns while
+// others send as well, each of which ends as if the socket were full and begins
+// with an event; nothing is lost or sent twice; all other sockets are as ever.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -12,7 +12,9 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <vector>
@@ -68,7 +70,14 @@ class Connection {
 
 class SocketsTest : public testing::Test {
  protected:
-  ~SocketsTest() override { close(epoll_); }
+  SocketsTest() {
+    epoll_event event{.events = EPOLLOUT | EPOLLET, .data = {}};
+    epoll_ctl(company_epoll_, EPOLL_CTL_ADD, company_.socket(), &event);
+  }
+  ~SocketsTest() override {
+    close(epoll_);
+    close(company_epoll_);
+  }
 
   void Poll(int socket, uint32_t events) {
     epoll_event event{.events = events, .data = {.fd = socket}};
@@ -100,6 +109,9 @@ class SocketsTest : public testing::Test {
     return sendmsg(socket, &message, MSG_NOSIGNAL);
   }
 
+  // Another socket sends.
+  void HaveCompany() { EXPECT_EQ(Send(company_.socket(), "x", 0, 1), 1); }
+
   static std::string Text(size_t bytes) {
     std::string text(bytes, '\0');
     for (size_t i = 0; i < bytes; ++i)
@@ -108,6 +120,8 @@ class SocketsTest : public testing::Test {
   }
 
   const int epoll_ = epoll_create1(0);
+  const int company_epoll_ = epoll_create1(0);
+  Connection company_;
 };
 
 TEST_F(SocketsTest, LargeAnswersAreSentInTurns) {
@@ -118,6 +132,7 @@ TEST_F(SocketsTest, LargeAnswersAreSentInTurns) {
     const std::string text = Text((1 << 20) + 5);
     for (size_t at = 0; at < text.size();) {
       const size_t turn = std::min(kTurn, text.size() - at);
+      HaveCompany();
       ASSERT_EQ(Send(socket, text, at, piece), static_cast<ssize_t>(turn));
       at += turn;
       if (at == text.size()) break;
@@ -138,6 +153,7 @@ TEST_F(SocketsTest, TurnsOfManyPiecesAreShorter) {
   const int socket = connection.socket();
   Poll(socket, EPOLLOUT | EPOLLET);
   const std::string text = Text(kTurn + 1);
+  HaveCompany();
   EXPECT_EQ(Send(socket, text, 0, 1000), 64 * 1000);
   EXPECT_EQ(Send(socket, text, 64 * 1000, 1000), -1);
   EXPECT_EQ(Send(socket, text, 64 * 1000, 1000),
@@ -156,19 +172,37 @@ TEST_F(SocketsTest, WhatFitsATurnIsSentAtOnce) {
   EXPECT_EQ(connection.Received().size(), 20 * kTurn);
 }
 
+TEST_F(SocketsTest, WhoIsAloneSendsAllAtOnce) {
+  Connection connection;
+  const int socket = connection.socket();
+  Poll(socket, EPOLLOUT | EPOLLET);
+  const std::string text = Text(1 << 20);
+  HaveCompany();
+  ASSERT_EQ(Send(socket, text, 0, 1 << 30), static_cast<ssize_t>(kTurn));
+  ASSERT_EQ(Send(socket, text, 0, 1 << 30), -1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ(Send(socket, text, 0, 1 << 30), 1 << 20);
+  EXPECT_EQ(Send(socket, text, 0, 1 << 30), 1 << 20);
+}
+
 TEST_F(SocketsTest, WhoeverElseSendsSendsAllAtOnce) {
   const std::string text = Text(1 << 20);
   Connection not_polled;
   // A number that no other test has polled by.
   const int socket = dup2(not_polled.socket(), 300);
+  HaveCompany();
   EXPECT_EQ(Send(socket, text, 0, 1 << 30), 1 << 20);
   close(socket);
-  Connection level;
-  Poll(level.socket(), EPOLLOUT);
-  EXPECT_EQ(Send(level.socket(), text, 0, 1 << 30), 1 << 20);
+  {
+    Connection level;
+    Poll(level.socket(), EPOLLOUT);
+    HaveCompany();
+    EXPECT_EQ(Send(level.socket(), text, 0, 1 << 30), 1 << 20);
+  }
   Connection no_more;
   Poll(no_more.socket(), EPOLLOUT | EPOLLET);
   ASSERT_EQ(epoll_ctl(epoll_, EPOLL_CTL_DEL, no_more.socket(), nullptr), 0);
+  HaveCompany();
   EXPECT_EQ(Send(no_more.socket(), text, 0, 1 << 30), 1 << 20);
 }
 
@@ -184,6 +218,7 @@ TEST_F(SocketsTest, SocketsThatComeAfterPolledOnesDoNotWaitForEvents) {
   ASSERT_EQ(connection.socket(), before);
   const std::string text = Text(1 << 20);
   for (size_t at = 0; at < text.size();) {
+    HaveCompany();
     const ssize_t sent = Send(before, text, at, 1 << 30);
     ASSERT_GT(sent, 0);
     at += static_cast<size_t>(sent);
