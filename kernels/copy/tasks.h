@@ -46,9 +46,10 @@ inline Machine MachineFor(int64_t bytes) {
 // and then, if another thread is owed it. The kernel would look only at its
 // next tick, after up to 4 ms, however short the slices of both are.
 inline void GiveWay(int64_t bytes) {
+  constexpr int64_t kShareBytes = 2 << 20;  // a third of a millisecond
   thread_local int64_t moved = 0;
   moved += bytes;
-  if (moved < kSerialBytes) return;
+  if (moved < kShareBytes) return;
   moved = 0;
   std::this_thread::yield();
 }

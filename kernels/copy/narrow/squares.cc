@@ -11,6 +11,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/copy/narrow/squares.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 
@@ -92,6 +93,10 @@ HWY_EXPORT(TransposeSquares);
 constexpr int64_t kMostBlock = 1024;
 constexpr int64_t kLeastBlock = 4096;
 
+// So many squares ahead rows are prefetched: what a block has of one is too
+// short for a core to foresee it.
+constexpr int64_t kLead = 2;
+
 }  // namespace
 
 std::optional<Squares> FindSquares(int64_t item_bits,
@@ -137,10 +142,17 @@ void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
   for (const Loop& loop : outer) total_bytes *= loop.extent;
   auto move_block = [&](const uint8_t* block_src, int64_t extent_a,
                         int64_t extent_b, uint8_t* block_dst) {
-    for (int64_t i = 0; i < extent_a; ++i)
+    auto row = [&](int64_t i) { return block_src + i * row_stride; };
+    for (int64_t i = 0; i < extent_a; ++i) {
+      const int64_t ahead = i + kLead;
+      if (ahead < extent_a)
+        for (int64_t r = ahead * items; r < (ahead + 1) * items; ++r)
+          for (int64_t at = 0; at < extent_b; at += kLineBytes)
+            hwy::Prefetch(row(r) + at);
       HWY_DYNAMIC_DISPATCH(TransposeSquares)
-    (item_bits, block_src + i * items * row_stride, row_stride, extent_b,
-     scratch + i * items * pitch, pitch);
+      (item_bits, row(i * items), row_stride, extent_b,
+       scratch + i * items * pitch, pitch);
+    }
     ByteCopy copy{1,
                   {{extent_b, 1, items * column_stride},
                    {items, pitch, column_stride},
