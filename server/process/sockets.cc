@@ -13,8 +13,8 @@
 // in which the kernel does not let go of the CPU, and the polling thread sees
 // no other call. A turn over, the socket seems to be full, and whoever is owed
 // the CPU gets it; then epoll, told so by epoll_ctl(), finds room again, after
-// what else has come. Alone, a client of 16 MiB would lose a fifth by it, and
-// so would 64 clients of 1 MiB: each is sent after the caches have lost it.
+// what else has come. Alone, a client of 16 MiB would lose a fifth by it; 64
+// clients of 1 MiB a third, sent to after the caches have lost their answers.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sched.h>
