@@ -137,14 +137,12 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   for (const iovec& piece : offered) bytes += piece.iov_len;
   polled->is_in_turns = has_company && bytes > kTurnBytes &&
                         (polled->is_in_turns || bytes > kLargeBytes);
-  if (!polled->is_in_turns)
-    return syscall(SYS_sendmsg, socket, message, flags);
+  if (!polled->is_in_turns) return syscall(SYS_sendmsg, socket, message, flags);
   std::array<iovec, kTurnPieces> pieces;
   size_t count = 0;
   for (bytes = 0; bytes < kTurnBytes && count < pieces.size(); ++count) {
     pieces[count] = offered[count];
-    pieces[count].iov_len =
-        std::min(pieces[count].iov_len, kTurnBytes - bytes);
+    pieces[count].iov_len = std::min(pieces[count].iov_len, kTurnBytes - bytes);
     bytes += pieces[count].iov_len;
   }
   msghdr turn = *message;

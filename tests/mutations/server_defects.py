@@ -21,8 +21,9 @@ SERVER = [
     ("server/process/linger.cc",
      "if (axis::IsOpen(descriptor) && axis::waiter().Take(descriptor)) "
      "return 0;", "", ["guard/keepalive.py"]),
-    # Turns of sockets: what is rest is lost, who waits is not told, or nobody
-    # waits any more.
+    # Turns of sockets: the rest is lost, nobody is told to go on, no turn ends;
+    # there are turns for who is alone and for the last part, none for the rest
+    # of a large answer, and some for small ones.
     ("server/process/sockets.cc", "bytes += pieces[count].iov_len;",
      "bytes += kTurnBytes;", ["sockets_test"]),
     ("server/process/sockets.cc",
