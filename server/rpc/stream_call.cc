@@ -138,7 +138,9 @@ class StreamCall {
           break;
         }
         if (polls && IsHeavy()) {
-          workshop_.arena.enqueue([this] { Work(/*polls=*/false); });
+          // Alone: workers woken for each piece spin longer than they work.
+          workshop_.arena.enqueue(
+              [this] { tbb::task_arena(1).execute([this] { Work(false); }); });
           return;
         }
         is_woken_ = false;
@@ -153,8 +155,7 @@ class StreamCall {
     metrics.CallEnds();  // last: the server may go once there is no call
   }
 
-  // Whether the next step would keep other calls waiting for the polling
-  // thread.
+  // Whether the next step would keep the polling thread from other calls.
   bool IsHeavy() const {
     return stream_ && !is_over_ && inbox_bytes_ + backlog_ > 0 &&
            !stream_->IsLight(inbox_bytes_ + waiting_);
@@ -266,9 +267,8 @@ class StreamCall {
   StepOf<StreamCall, &StreamCall::Finished> finished_{this};
 
   // What events note for whoever works, and he for them.
-  std::mutex mutex_;  // guards these:
-  bool is_working_ = false;
-  bool is_woken_ = false;  // there is something to work on
+  std::mutex mutex_;                            // guards these:
+  bool is_working_ = false, is_woken_ = false;  // there is something to do
   bool reading_ = false, writing_ = false, half_closed_ = false;
   bool is_over_ = false;  // the client is gone
   bool closing_ = false;  // nothing is read or written any more

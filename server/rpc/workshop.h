@@ -27,7 +27,7 @@ struct Workshop {
   const Log& log;
   OncePerSecond& refusals;    // that are logged
   OncePerSecond& slow;        // calls that are
-  tbb::task_arena& arena;     // streams compute here
+  tbb::task_arena& arena;     // streams compute here, one thread each
   Turns& turns;               // and large calls, in turn; small ones inline
   int64_t max_message_bytes;  // of a request or a response
   bool access_log;            // a line for every call

@@ -5,11 +5,10 @@
 //     gap=0 NAME=KIND@PID@ADDRESS...  (all in one line)
 //
 // Every round, each NAME in turn is called for so many seconds, at least once,
-// in the opposite order every other round; `gap` is how long everybody is left
-// alone before a round. Without a gap, what is timed comes after as long that
-// is not. KIND is one of Workload::MakeExchange, or `memcpy`,
-// `copy` or `copy_shm`: in this process, without PID and ADDRESS. The answer is
-// JSON: for each name what it took, or an "error".
+// in the opposite order every other round, `gap` after the last one. Without a
+// gap, what is timed comes after as long that is not. KIND is one of
+// Workload::MakeExchange, or `memcpy`, `copy` or `copy_shm`: in this process,
+// without PID and ADDRESS. The answer is JSON: what each took, or an "error".
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "client/tune.h"
 #include "server/process/host.h"
 #include "tbb/task_arena.h"
 #include "tests/bench/rpc/call.h"
@@ -260,9 +260,8 @@ std::string Generator::Measure(const Options& options,
 
 void Serve() {
   Generator generator;
-  for (std::string line; std::getline(std::cin, line);) {
+  for (std::string line, word; std::getline(std::cin, line);) {
     std::istringstream words(line);
-    std::string word;
     Options options;
     std::vector<Runner> runners;
     if (words >> word; word != "measure")
@@ -289,6 +288,7 @@ void Serve() {
 
 int main() {
   axis::PrepareProcess();
+  axis::TuneProcess();
   axis::RaiseFileLimit();
   try {
     axis::bench::Serve();

@@ -7,7 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "client/npy/npy.h"
-#include "tests/client/npy_file.h"
+#include "tests/client/npy/npy_file.h"
 
 namespace axis {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/client/npy_file.h"
+#include "tests/client/npy/npy_file.h"
 #include "tests/client/tensors.h"
 
 namespace axis {
