@@ -5,8 +5,8 @@
 //     gap=0 NAME=KIND@PID@ADDRESS...  (all in one line)
 //
 // Every round, each NAME in turn is called for so many seconds, at least once,
-// in the opposite order every other round, `gap` after the last one. Without a
-// gap, what is timed comes after as long that is not. KIND is one of
+// in the opposite order every other round, `gap` seconds after the last one.
+// Without a gap, what is timed comes after as long that is not. KIND is one of
 // Workload::MakeExchange, or `memcpy`, `copy` or `copy_shm`: in this process,
 // without PID and ADDRESS. The answer is JSON: what each took, or an "error".
 #include <sys/types.h>
