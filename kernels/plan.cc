@@ -167,31 +167,33 @@ Plan CompilePlan(const View& src, int64_t item_bits) {
   plan.item_bits = item_bits;
   auto& loops = plan.loops;
   // In elements. What is written is dense: what is read decides what is fused.
+  int64_t extent = 1, stride = 0;  // of the loop that may grow
   for (const Mode& mode : src.modes) {
     if (mode.extent == 0) {
       loops.clear();
       return plan;
     }
     if (mode.extent == 1) continue;
-    if (!loops.empty() &&
-        loops.back().src_stride == mode.extent * mode.stride) {
-      loops.back().extent *= mode.extent;
-      loops.back().src_stride = mode.stride;
+    if (stride == mode.extent * mode.stride) {
+      extent *= mode.extent;
     } else {
-      loops.push_back({mode.extent, mode.stride, 0});
+      if (extent > 1) loops.push_back({extent, stride, 0});
+      extent = mode.extent;
     }
+    stride = mode.stride;
   }
   plan.src_offset = src.offset * item_bits;
-  plan.run = item_bits;
-  if (!loops.empty() && loops.back().src_stride == 1) {
-    plan.run *= loops.back().extent;
-    loops.pop_back();
+  if (extent > 1 && stride != 1) {
+    loops.push_back({extent, stride, 0});
+    extent = 1;
   }
+  plan.run = extent * item_bits;
   int64_t dst_stride = plan.run;
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    loop->src_stride *= item_bits;
-    loop->dst_stride = dst_stride;
-    dst_stride *= loop->extent;
+  Loop* const first = loops.data();
+  for (size_t i = loops.size(); i-- > 0;) {
+    first[i].src_stride *= item_bits;
+    first[i].dst_stride = dst_stride;
+    dst_stride *= first[i].extent;
   }
   return plan;
 }

@@ -26,6 +26,14 @@ View WithAxis(const View& view, size_t axis, Axis modes) {
   return out;
 }
 
+// Whether axes that end there are of one mode each, as all are until one is
+// cut.
+bool IsPlain(const uint32_t* ends, size_t rank) {
+  for (size_t i = 0; i < rank; ++i)
+    if (ends[i] != i + 1) return false;
+  return true;
+}
+
 }  // namespace
 
 View Dense(std::span<const int64_t> shape) {
@@ -113,6 +121,10 @@ View Permute(const View& view, std::span<const int64_t> order) {
   const Mode* const from = view.modes.data();
   const uint32_t* const ends = view.ends.data();
   Mode* to = out.modes.data();
+  if (IsPlain(ends, view.rank())) {  // the ends stay
+    for (int64_t axis : order) *to++ = from[axis];
+    return out;
+  }
   uint32_t* end = out.ends.data();
   for (int64_t axis : order) {
     for (uint32_t m = axis == 0 ? 0 : ends[axis - 1]; m < ends[axis]; ++m)
