@@ -30,6 +30,7 @@ KERNELS = [
     ("kernels/view.cc", "i < view.rank(); ++i) ++view.ends[i];",
      "i <= axis; ++i) ++view.ends[i];", GEOMETRY),
     ("kernels/view.cc", "*to++ = from[m];", "*to++ = from[axis];", GEOMETRY),
+    ("kernels/view.cc", "if (ends[i] != i + 1) return false;", "", GEOMETRY),
     # What goes past a far L3.
     ("kernels/copy/machine.h", "return HasFarL3() && total_bytes >= l2;",
      "return total_bytes >= l2;", ["machine_test"]),
@@ -90,6 +91,9 @@ KERNELS = [
      "outer.src_stride == inner.extent * inner.src_stride &&\n"
      "         outer.dst_stride == inner.extent * inner.dst_stride;",
      "outer.src_stride == inner.extent * inner.src_stride;", GEOMETRY),
+    ("kernels/plan.cc", "      extent *= mode.extent;\n", "", GEOMETRY),
+    ("kernels/plan.cc", "if (extent > 1 && stride != 1) {",
+     "if (stride != 1) {", GEOMETRY),
     ("kernels/plan.cc", "(elements / per_unit + (elements % per_unit != 0))",
      "(elements / per_unit)", GEOMETRY),
     ("kernels/plan.cc", "plan.run / 8 == dst_bytes &&\n"
