@@ -8,6 +8,7 @@
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/copy/block/compact-inl.h"
 #include "kernels/copy/block/interleave-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
@@ -17,9 +18,9 @@
 #include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/stores-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
-#include "kernels/copy/block/walk.h"
 #include "kernels/copy/gather/gather-inl.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/plan/walk.h"
 #include "kernels/copy/scratch.h"
 #include "kernels/copy/tasks.h"
 
@@ -44,6 +45,7 @@ void MoveBlock(const BlockPlan& plan, const Block& block,
                Prefetcher& prefetcher) {
   if (plan.kernel == Kernel::kShuffle)
     return Shuffle(block, plan.shuffle.data());
+  if (plan.kernel == Kernel::kCompact) return Compact(block);
   if (plan.kernel == Kernel::kRows)
     return block.stream ? StreamRows(block, prefetcher)
                         : MoveRows(block, prefetcher);

@@ -103,6 +103,12 @@ KERNELS = [
      "item_bits % 3 == 0 ? 8 : 8; }", GEOMETRY),
     ("kernels/plan.cc", "    part_.dst_offset += skip;\n", "",
      ["plan_test", "pieces_test"]),
+    ("kernels/copy/block/compact-inl.h", "+ kPieceBytes;\n      // All", ";",
+     ["compact_test"]),
+    ("kernels/copy/block/compact-inl.h", "(batch.extent - t) * run",
+     "batch.extent * run", ["compact_test"]),
+    ("kernels/copy/block/compact-inl.h", "part.Skip(some * items_);", "",
+     ["compact_test"]),
     # Programs: missing padding, memory that dies or is counted wrongly.
     ("kernels/program.cc", "if (PackedBytes(written, item_bits) < bytes) {",
      "if (false) {", GEOMETRY),

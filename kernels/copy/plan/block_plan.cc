@@ -89,6 +89,31 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.outer = loops;
 }
 
+// Short items that follow one another in the destination, a line of them or
+// more, and lie close together in the source, as the channels do of which a
+// split takes some. False if `plan` is not like that.
+bool PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+                 const Machine& machine) {
+  const int64_t item = plan.item;
+  if (!plan.columns.empty() || item > kCompactItem || loops.empty())
+    return false;
+  const Loop items = loops.back();
+  if (items.dst_stride != item || items.src_stride > kLineBytes ||
+      items.extent * item < kLineBytes || Find(loops, &Loop::src_stride, item))
+    return false;
+  plan.kernel = Kernel::kCompact;
+  plan.a.step = item;
+  Append(plan.a, Take(loops, loops.size() - 1));
+  plan.stream = plan.stage = machine.StreamsShortRuns(total_bytes) &&
+                             plan.a.extent * item >= kLongItem;
+  // Whole lines; nobody looks up where so many items are.
+  plan.a.block =
+      std::min(plan.a.extent, plan.stage ? kMaxOffsets : 16 * kMaxOffsets);
+  Repeat(plan, loops, kRepeatBytes);
+  plan.outer = loops;
+  return true;
+}
+
 // Sorts `loops`, along which a block of few items on one side is repeated. What
 // the second cache does not hold is read from end to end, for that a core
 // foresees; but not if too little were moved in one go then. With lookups only
@@ -179,7 +204,8 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   const auto a = Find(loops, &Loop::dst_stride, copy.item);
   const auto b = Find(loops, &Loop::src_stride, copy.item);
   if (!IsTransposable(copy.item) || !a || !b) {
-    PlanRows(plan, loops, total_bytes, machine);
+    if (!PlanCompact(plan, loops, total_bytes, machine))
+      PlanRows(plan, loops, total_bytes, machine);
     return plan;
   }
   plan.a.step = plan.b.step = copy.item;

@@ -23,6 +23,7 @@ enum class Kernel : uint8_t {
   kInterleave,    // A of 2 to 4 items, the blocks of A packed
   kDeinterleave,  // B of 2 to 4 items, the blocks of B packed
   kShuffle,       // the bytes of each run of `item` change places
+  kCompact,       // short items that lie apart, to follow one another
 };
 
 // How lines of rows are read where they are transposed whole.
@@ -40,6 +41,9 @@ inline constexpr int64_t kMaxShuffle = 256;
 constexpr int64_t ShuffleStep(int64_t run) {
   return run < 64 ? 64 / run * run : run;
 }
+
+// The longest items that kCompact is for.
+inline constexpr int64_t kCompactItem = 16;
 
 // The most offsets a block has along one side.
 inline constexpr int64_t kMaxOffsets = 1024;

@@ -1,0 +1,107 @@
+// Claims of kernels/copy/block/compact-inl.h: short items that lie apart in the
+// source come to follow one another, whatever their length and distance, and
+// nothing is read or written beside them.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/copy/block.h"
+#include "kernels/copy/plan/block_plan.h"
+#include "tests/kernels/copy_checker.h"
+#include "tests/kernels/random_copy.h"
+
+namespace axis {
+namespace {
+
+using testing::EveryTarget;
+using testing::GuardedBuffer;
+using testing::Random;
+
+const uint8_t* Bytes(const std::byte* p) {
+  return reinterpret_cast<const uint8_t*>(p);
+}
+
+// `count` items, `step` apart, `repetitions` times.
+struct Items {
+  int64_t item, step, count, repetitions, src_batch, dst_batch;
+
+  explicit Items(Random& random) {
+    item = random.In(1, kCompactItem);
+    step = random.In(item + 1, random.OneIn(2) ? 2 * item + 1 : kLineBytes);
+    count = random.In(2, random.OneIn(2) ? 40 : 4000);
+    repetitions = random.OneIn(2) ? 1 : random.In(2, 60);
+    repetitions = std::clamp<int64_t>(200000 / (count * step), 1, repetitions);
+    // Repetitions that follow one another at once, or after a gap.
+    src_batch = count * step + random.In(1, 40);
+    dst_batch = count * item + (random.OneIn(2) ? 0 : random.In(1, 80));
+  }
+
+  // Up to the end of the last item.
+  int64_t src_bytes() const {
+    return (repetitions - 1) * src_batch + (count - 1) * step + item;
+  }
+  int64_t dst_bytes() const {
+    return (repetitions - 1) * dst_batch + count * item;
+  }
+
+  BlockPlan PlanFor(int64_t total_bytes) const {
+    ByteCopy copy{item, {{count, step, item}}};
+    if (repetitions > 1)
+      copy.loops.insert(copy.loops.begin(),
+                        {repetitions, src_batch, dst_batch});
+    return PlanBlocks(copy, {}, total_bytes, ThisMachine());
+  }
+};
+
+TEST(CompactTest, BringsItemsTogetherAndTouchesNothingElse) {
+  const GuardedBuffer src(1 << 20), dst(1 << 20);
+  Random random(5);
+  EveryTarget target;
+  int64_t streamed = 0;
+  for (int64_t i = 0; i < 20000; ++i) {
+    target.Use(static_cast<size_t>(i));
+    const Items items(random);
+    const BlockPlan plan =
+        items.PlanFor(random.OneIn(2) ? int64_t{1} << 30 : 1 << 20);
+    ASSERT_EQ(plan.kernel == Kernel::kCompact,
+              items.count * items.item >= kLineBytes);
+    streamed += plan.stream;
+    std::byte* const from = testing::Place(random, src, items.src_bytes());
+    std::byte* const to = testing::Place(random, dst, items.dst_bytes());
+    random.Fill(from, static_cast<size_t>(items.src_bytes()));
+    const auto bytes = static_cast<size_t>(items.dst_bytes());
+    std::memset(to, 0xa5, bytes);
+    std::vector<std::byte> expected(to, to + bytes);
+    for (int64_t t = 0; t < items.repetitions; ++t)
+      for (int64_t k = 0; k < items.count; ++k)
+        std::memcpy(expected.data() + t * items.dst_batch + k * items.item,
+                    from + t * items.src_batch + k * items.step,
+                    static_cast<size_t>(items.item));
+    MoveBlocks(plan, Bytes(from), Bytes(from) + items.src_bytes(),
+               reinterpret_cast<uint8_t*>(to));
+    ASSERT_EQ(std::memcmp(to, expected.data(), bytes), 0)
+        << "plan " << i << ": " << items.count << " items of " << items.item
+        << ", " << items.step << " apart, " << items.repetitions << " times";
+  }
+  EXPECT_GE(streamed, 2000);
+}
+
+TEST(CompactTest, IsForShortItemsWithinLinesThatNobodyElseTakes) {
+  const auto kernel = [](const ByteCopy& copy) {
+    return PlanBlocks(copy, {}, 1 << 20, ThisMachine()).kernel;
+  };
+  EXPECT_EQ(kernel({3, {{1000, 4, 3}}}), Kernel::kCompact);
+  EXPECT_EQ(kernel({16, {{1000, 64, 16}}}), Kernel::kCompact);
+  EXPECT_EQ(kernel({17, {{1000, 64, 17}}}), Kernel::kRows);
+  EXPECT_EQ(kernel({16, {{1000, 65, 16}}}), Kernel::kRows);
+  EXPECT_EQ(kernel({3, {{22, 4, 3}}}), Kernel::kCompact);
+  EXPECT_EQ(kernel({3, {{21, 4, 3}}}), Kernel::kRows);
+  // Gaps in the destination; items between that go elsewhere.
+  EXPECT_EQ(kernel({3, {{1000, 4, 5}}}), Kernel::kRows);
+  EXPECT_EQ(kernel({3, {{5, 3, 3000}, {1000, 15, 3}}}), Kernel::kRows);
+}
+
+}  // namespace
+}  // namespace axis
