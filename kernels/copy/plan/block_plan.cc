@@ -107,8 +107,9 @@ bool PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.stream = plan.stage = machine.StreamsShortRuns(total_bytes) &&
                              plan.a.extent * item >= kLongItem;
   // Whole lines; nobody looks up where so many items are.
+  const int64_t bytes = plan.stage ? 2 * kRepeatBytes : 4 * kRowBytes;
   plan.a.block =
-      std::min(plan.a.extent, plan.stage ? kMaxOffsets : 16 * kMaxOffsets);
+      std::min(plan.a.extent, bytes / item / kLineBytes * kLineBytes);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
   return true;
