@@ -89,18 +89,10 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.outer = loops;
 }
 
-// Short items that follow one another in the destination, a line of them or
-// more, and lie close together in the source, as the channels do of which a
-// split takes some. False if `plan` is not like that.
-bool PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+// Short items that are brought together.
+void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                  const Machine& machine) {
   const int64_t item = plan.item;
-  if (!plan.columns.empty() || item > kCompactItem || loops.empty())
-    return false;
-  const Loop items = loops.back();
-  if (items.dst_stride != item || items.src_stride > kLineBytes ||
-      items.extent * item < kLineBytes || Find(loops, &Loop::src_stride, item))
-    return false;
   plan.kernel = Kernel::kCompact;
   plan.a.step = item;
   Append(plan.a, Take(loops, loops.size() - 1));
@@ -112,7 +104,6 @@ bool PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       std::min(plan.a.extent, bytes / item / kLineBytes * kLineBytes);
   Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
-  return true;
 }
 
 // Sorts `loops`, along which a block of few items on one side is repeated. What
@@ -181,6 +172,16 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
 
 }  // namespace
 
+bool IsCompact(const ByteCopy& copy) {
+  if (copy.item > kCompactItem || copy.loops.empty()) return false;
+  const Loop items = copy.loops.back();
+  return items.dst_stride == copy.item && items.src_stride <= kLineBytes &&
+         items.extent * copy.item >= kLineBytes &&
+         std::ranges::none_of(copy.loops, [&](const Loop& loop) {
+           return loop.src_stride == copy.item;
+         });
+}
+
 BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
                      int64_t total_bytes, const Machine& machine) {
   BlockPlan plan;
@@ -205,8 +206,9 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   const auto a = Find(loops, &Loop::dst_stride, copy.item);
   const auto b = Find(loops, &Loop::src_stride, copy.item);
   if (!IsTransposable(copy.item) || !a || !b) {
-    if (!PlanCompact(plan, loops, total_bytes, machine))
-      PlanRows(plan, loops, total_bytes, machine);
+    columns.empty() && IsCompact(copy)
+        ? PlanCompact(plan, loops, total_bytes, machine)
+        : PlanRows(plan, loops, total_bytes, machine);
     return plan;
   }
   plan.a.step = plan.b.step = copy.item;

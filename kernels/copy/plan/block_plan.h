@@ -97,6 +97,11 @@ struct BlockPlan {
   std::array<uint8_t, kMaxShuffle> shuffle;  // where a step's bytes come from
 };
 
+// Whether kCompact is for `copy`: short items that follow one another in the
+// destination, a line of them or more, and lie close together in the source, as
+// the channels do of which a split takes some.
+bool IsCompact(const ByteCopy& copy);
+
 // Plans `copy`, which is part of an operation that writes `total_bytes`: what
 // is worth keeping in cache depends on the whole of it.
 //
