@@ -25,7 +25,7 @@ const uint8_t* Bytes(const std::byte* p) {
 
 // `count` items, `step` apart, `repetitions` times.
 struct Items {
-  int64_t item, step, count, repetitions, src_batch, dst_batch;
+  int64_t item, step, count, repetitions, src_batch, dst_batch, tail;
 
   explicit Items(Random& random) {
     item = random.In(1, kCompactItem);
@@ -36,11 +36,12 @@ struct Items {
     // Repetitions that follow one another at once, or after a gap.
     src_batch = count * step + random.In(1, 40);
     dst_batch = count * item + (random.OneIn(2) ? 0 : random.In(1, 80));
+    // Other bytes of the source may follow, or none.
+    tail = random.OneIn(2) ? 0 : random.In(1, 80);
   }
 
-  // Up to the end of the last item.
   int64_t src_bytes() const {
-    return (repetitions - 1) * src_batch + (count - 1) * step + item;
+    return (repetitions - 1) * src_batch + (count - 1) * step + item + tail;
   }
   int64_t dst_bytes() const {
     return (repetitions - 1) * dst_batch + count * item;
