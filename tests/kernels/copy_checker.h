@@ -45,6 +45,22 @@ inline std::byte* Place(Random& random, const GuardedBuffer& memory,
                                random.OneIn(2) ? 0 : random.In(0, 63)));
 }
 
+// Whether move(src, dst) writes what expect(src, dst) does, and nothing else:
+// of a random source of `src_bytes`, to a destination of `dst_bytes`.
+template <class Move, class Expect>
+bool MovesAsExpected(Random& random, const GuardedBuffer& src,
+                     int64_t src_bytes, const GuardedBuffer& dst,
+                     int64_t dst_bytes, Move move, Expect expect) {
+  std::byte* const from = Place(random, src, src_bytes);
+  std::byte* const to = Place(random, dst, dst_bytes);
+  random.Fill(from, static_cast<size_t>(src_bytes));
+  std::fill_n(to, dst_bytes, std::byte{0xa5});
+  std::vector<std::byte> expected(to, to + dst_bytes);
+  expect(from, expected.data());
+  move(from, to);
+  return std::equal(expected.begin(), expected.end(), to);
+}
+
 // Copies `src_view` of a random source to `dst_views[i]` of buffer i, and
 // compares all of each buffer with what the oracle makes of it.
 class Checker {

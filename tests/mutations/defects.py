@@ -106,9 +106,10 @@ KERNELS = [
     ("kernels/copy/block/compact-inl.h",
      "reach_ = piece.at[loads - 1] + kPieceBytes;", "reach_ = kPieceBytes;",
      ["compact_test"]),
-    ("kernels/copy/block/compact-inl.h", "(batch.extent - t) * run",
-     "batch.extent * run", ["compact_test"]),
-    ("kernels/copy/block/compact-inl.h", "part.Skip(some * items_);", "",
+    ("kernels/copy/block/rows-inl.h",
+     "row_step != 0 ? rows[0] + count * row_step : rows[count]",
+     "rows[count]", ["compact_test"]),
+    ("kernels/copy/block/compact-inl.h", "std::min(some, steps - i)", "some",
      ["compact_test"]),
     # Programs: missing padding, memory that dies or is counted wrongly.
     ("kernels/program.cc", "if (PackedBytes(written, item_bits) < bytes) {",

@@ -1,6 +1,5 @@
 // Bringing together short items that lie apart in the source, per SIMD target.
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
@@ -9,7 +8,7 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/pieces-inl.h"
-#include "kernels/copy/block/runs-inl.h"
+#include "kernels/copy/block/rows-inl.h"
 
 #if defined(AXIS_BLOCK_COMPACT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_COMPACT_INL_H_
@@ -21,22 +20,6 @@
 HWY_BEFORE_NAMESPACE();
 namespace axis {
 namespace HWY_NAMESPACE {
-
-// `count` items, `step` bytes apart in the source.
-struct ItemsApart {
-  int64_t item, step, count;
-  const uint8_t* src;
-  const uint8_t* src_end;
-  uint8_t* dst;
-  int64_t room;  // how many bytes from dst on are written here, or later
-
-  void Skip(int64_t items) {
-    count -= items;
-    src += items * step;
-    dst += items * item;
-    room -= items * item;
-  }
-};
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -54,7 +37,9 @@ class CompactPlan {
   };
 
   CompactPlan(int64_t item, int64_t step)
-      : num_pieces_(item / std::gcd(item, kPieceBytes)),
+      : item_(item),
+        step_(step),
+        num_pieces_(item / std::gcd(item, kPieceBytes)),
         items_(num_pieces_ * kPieceBytes / item) {
     int64_t from = 0, left = item;  // of the item that is being dealt out
     for (Piece& piece : std::span(pieces_, static_cast<size_t>(num_pieces_))) {
@@ -80,51 +65,51 @@ class CompactPlan {
     }
   }
 
-  // Moves as many items as there is room for; returns how many.
-  int64_t Move(const ItemsApart& apart) const {
+  // Moves the first items of one repetition of `block`, as many as whole loads
+  // have within the source; returns how many.
+  int64_t Move(const Block& block, const uint8_t* src, uint8_t* dst) const {
     if (items_ == 0) return 0;
-    const int64_t steps = std::min(
-        apart.count / items_,
-        WindowsWithin(apart.src_end - apart.src, reach_, items_ * apart.step));
+    const int64_t src_step = items_ * step_, dst_step = items_ * item_;
+    const int64_t steps =
+        std::min(block.num_a / items_,
+                 WindowsWithin(block.src_end - src, reach_, src_step));
     // Few enough to stay in the first cache from the first piece to the last.
-    const int64_t some = std::max<int64_t>(1, kNear / (items_ * apart.step));
-    ItemsApart part = apart;
-    for (int64_t left = steps; left > 0; left -= some) {
-      LookUp(part, std::min(some, left));
-      part.Skip(some * items_);
-    }
+    const int64_t some = std::max<int64_t>(1, kNear / src_step);
+    for (int64_t i = 0; i < steps; i += some)
+      LookUp(src + i * src_step, std::min(some, steps - i), dst + i * dst_step);
     return steps * items_;
   }
 
  private:
   static constexpr int64_t kNear = 8 << 10;
 
-  void LookUp(const ItemsApart& apart, int64_t steps) const {
+  void LookUp(const uint8_t* src, int64_t steps, uint8_t* dst) const {
     switch (most_loads_) {
       case 1:
-        return LookUp<1>(apart, steps);
+        return LookUp<1>(src, steps, dst);
       case 2:
-        return LookUp<2>(apart, steps);
+        return LookUp<2>(src, steps, dst);
       case 3:
-        return LookUp<3>(apart, steps);
+        return LookUp<3>(src, steps, dst);
       default:
-        return LookUp<4>(apart, steps);
+        return LookUp<4>(src, steps, dst);
     }
   }
 
   // As many pieces at once as registers hold the places of.
   template <size_t kLoads>
-  void LookUp(const ItemsApart& apart, int64_t steps) const {
+  void LookUp(const uint8_t* src, int64_t steps, uint8_t* dst) const {
     int64_t i = 0;
     for (; i + 3 <= num_pieces_; i += 3)
-      LookUp<kLoads, 3>(pieces_ + i, apart, steps);
-    for (; i < num_pieces_; ++i) LookUp<kLoads, 1>(pieces_ + i, apart, steps);
+      LookUp<kLoads, 3>(pieces_ + i, src, steps, dst + i * kPieceBytes);
+    for (; i < num_pieces_; ++i)
+      LookUp<kLoads, 1>(pieces_ + i, src, steps, dst + i * kPieceBytes);
   }
 
   // kPieces of them, from the first on.
   template <size_t kLoads, int64_t kPieces>
-  void LookUp(const Piece* pieces, const ItemsApart& apart,
-              int64_t steps) const {
+  void LookUp(const Piece* pieces, const uint8_t* HWY_RESTRICT src,
+              int64_t steps, uint8_t* HWY_RESTRICT dst) const {
     const VectorOf<kPieceBytes, 1> d;
     hn::Vec<decltype(d)> places[kPieces][kLoads];
     int64_t at[kPieces][kLoads];
@@ -133,10 +118,7 @@ class CompactPlan {
         places[i][k] = hn::Load(d, pieces[i].places[k]);
         at[i][k] = pieces[i].at[k];
       }
-    const int64_t src_step = items_ * apart.step;
-    const int64_t dst_step = items_ * apart.item;
-    const uint8_t* HWY_RESTRICT src = apart.src;
-    uint8_t* HWY_RESTRICT dst = apart.dst + (pieces - pieces_) * kPieceBytes;
+    const int64_t src_step = items_ * step_, dst_step = items_ * item_;
     for (; steps > 0; --steps, src += src_step, dst += dst_step) {
       HWY_UNROLL(4)
       for (int64_t i = 0; i < kPieces; ++i) {
@@ -151,68 +133,35 @@ class CompactPlan {
     }
   }
 
+  const int64_t item_, step_;
   const int64_t num_pieces_;
   int64_t items_, reach_ = 0;  // bytes of the source that a step looks at
   size_t most_loads_ = 0;
   Piece pieces_[kPieceBytes];
 };
 
-// Moves items one by one, by kBytes, as far as there is room for so many;
-// returns how many. What they take in besides is overwritten by the next.
-template <int64_t kBytes>
-HWY_INLINE int64_t CompactItems(const ItemsApart& apart) {
-  const int64_t item = apart.item, step = apart.step;
-  const int64_t count = std::min(
-      {apart.count, WindowsWithin(apart.src_end - apart.src, kBytes, step),
-       WindowsWithin(apart.room, kBytes, item)});
-  const uint8_t* HWY_RESTRICT src = apart.src;
-  uint8_t* HWY_RESTRICT dst = apart.dst;
-  for (int64_t i = 0; i < count; ++i, src += step, dst += item)
-    CopyFixed<kBytes>(dst, src);
-  return count;
-}
-
-HWY_INLINE int64_t CompactItems(const ItemsApart& apart) {
-  switch (std::bit_ceil(static_cast<uint64_t>(apart.item))) {
-    case 1:
-      return CompactItems<1>(apart);
-    case 2:
-      return CompactItems<2>(apart);
-    case 4:
-      return CompactItems<4>(apart);
-    case 8:
-      return CompactItems<8>(apart);
-    default:
-      return CompactItems<16>(apart);
-  }
-}
-
 #endif  // HWY_TARGET != HWY_SCALAR
 
 // Moves the items of `block`, which follow one another in the destination.
 // REQUIRES: packed, num_b == 1, row_step > item, item <= kCompactItem.
 inline void Compact(const Block& block) {
-  const Loop batch = block.batch;
-  const int64_t run = block.num_a * block.item;
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET == HWY_SCALAR
+  MoveRows(block);
+#else
   const CompactPlan plan(block.item, block.row_step);
-#endif
-  for (int64_t t = 0; t < batch.extent; ++t) {
-    ItemsApart apart = {
-        .item = block.item,
-        .step = block.row_step,
-        .count = block.num_a,
-        .src = block.src + t * batch.src_stride,
-        .src_end = block.src_end,
-        .dst = block.dst + block.columns[0] + t * batch.dst_stride,
-        .room = batch.dst_stride == run ? (batch.extent - t) * run : run};
-#if HWY_TARGET != HWY_SCALAR
-    apart.Skip(plan.Move(apart));
-    apart.Skip(CompactItems(apart));
-#endif
-    for (; apart.count > 0; apart.Skip(1))
-      CopyShort(apart.dst, apart.src, apart.item);
+  Block rest = block;
+  rest.batch.extent = 1;
+  for (int64_t t = 0; t < block.batch.extent; ++t) {
+    rest.src = block.src + t * block.batch.src_stride;
+    rest.dst = block.dst + t * block.batch.dst_stride;
+    const int64_t done =
+        plan.Move(block, rest.src, rest.dst + block.columns[0]);
+    rest.src += done * block.row_step;
+    rest.dst += done * block.item;
+    rest.num_a = block.num_a - done;
+    if (rest.num_a > 0) MoveRows(rest);
   }
+#endif
 }
 
 }  // namespace HWY_NAMESPACE

@@ -115,7 +115,9 @@ HWY_INLINE void ForEachItem(const Block& block, Prefetcher& prefetcher,
         for (int64_t a = 0; a < count; ++a, dst += a_step)
           copy(dst, src + rows[a]);
       }
-      if (ends) last(dst, src + rows[count]);
+      if (ends)
+        last(dst,
+             src + (row_step != 0 ? rows[0] + count * row_step : rows[count]));
       if (prefetch) prefetcher.Prefetch(lines);
     }
   }

@@ -109,16 +109,15 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split,
     realigned += plan.realigns;
     far += machine.HasFarL3();
     paired += plan.pairs && plan.lines;
-    const auto bytes = static_cast<size_t>(matrices.dst_bytes());
-    std::byte* const from = testing::Place(random, src, matrices.src_bytes());
-    std::byte* const to = testing::Place(random, dst, matrices.dst_bytes());
-    random.Fill(from, static_cast<size_t>(matrices.src_bytes()));
-    std::memset(to, 0xa5, bytes);
-    std::vector<std::byte> expected(to, to + bytes);
-    matrices.Expect(from, expected.data());
-    MoveBlocks(plan, Bytes(from), Bytes(from) + matrices.src_bytes(),
-               reinterpret_cast<uint8_t*>(to));
-    ASSERT_EQ(std::memcmp(to, expected.data(), bytes), 0)
+    ASSERT_TRUE(testing::MovesAsExpected(
+        random, src, matrices.src_bytes(), dst, matrices.dst_bytes(),
+        [&](const std::byte* from, std::byte* to) {
+          MoveBlocks(plan, Bytes(from), Bytes(from) + matrices.src_bytes(),
+                     reinterpret_cast<uint8_t*>(to));
+        },
+        [&](const std::byte* from, std::byte* to) {
+          matrices.Expect(from, to);
+        }))
         << "plan " << i << ": items of " << matrices.item << ", "
         << matrices.num_a << " x " << matrices.num_b << ", "
         << matrices.repetitions << " times, rows " << matrices.row;

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
-#include <vector>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/block_plan.h"
@@ -54,6 +54,13 @@ struct Items {
                         {repetitions, src_batch, dst_batch});
     return PlanBlocks(copy, {}, total_bytes, ThisMachine());
   }
+
+  void Expect(const std::byte* src, std::byte* dst) const {
+    for (int64_t t = 0; t < repetitions; ++t)
+      for (int64_t k = 0; k < count; ++k)
+        std::memcpy(dst + t * dst_batch + k * item,
+                    src + t * src_batch + k * step, static_cast<size_t>(item));
+  }
 };
 
 TEST(CompactTest, BringsItemsTogetherAndTouchesNothingElse) {
@@ -69,20 +76,13 @@ TEST(CompactTest, BringsItemsTogetherAndTouchesNothingElse) {
     ASSERT_EQ(plan.kernel == Kernel::kCompact,
               items.count * items.item >= kLineBytes);
     streamed += plan.stream;
-    std::byte* const from = testing::Place(random, src, items.src_bytes());
-    std::byte* const to = testing::Place(random, dst, items.dst_bytes());
-    random.Fill(from, static_cast<size_t>(items.src_bytes()));
-    const auto bytes = static_cast<size_t>(items.dst_bytes());
-    std::memset(to, 0xa5, bytes);
-    std::vector<std::byte> expected(to, to + bytes);
-    for (int64_t t = 0; t < items.repetitions; ++t)
-      for (int64_t k = 0; k < items.count; ++k)
-        std::memcpy(expected.data() + t * items.dst_batch + k * items.item,
-                    from + t * items.src_batch + k * items.step,
-                    static_cast<size_t>(items.item));
-    MoveBlocks(plan, Bytes(from), Bytes(from) + items.src_bytes(),
-               reinterpret_cast<uint8_t*>(to));
-    ASSERT_EQ(std::memcmp(to, expected.data(), bytes), 0)
+    ASSERT_TRUE(testing::MovesAsExpected(
+        random, src, items.src_bytes(), dst, items.dst_bytes(),
+        [&](const std::byte* from, std::byte* to) {
+          MoveBlocks(plan, Bytes(from), Bytes(from) + items.src_bytes(),
+                     reinterpret_cast<uint8_t*>(to));
+        },
+        [&](const std::byte* from, std::byte* to) { items.Expect(from, to); }))
         << "plan " << i << ": " << items.count << " items of " << items.item
         << ", " << items.step << " apart, " << items.repetitions << " times";
   }
