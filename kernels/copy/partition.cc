@@ -9,6 +9,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
+#include "kernels/copy/plan/even.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {
@@ -74,7 +75,7 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
-void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
+void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const int64_t bytes = BytesOf(move);
   const int64_t workers = WorkersFor(bytes);
   if (workers == 1)
@@ -117,6 +118,21 @@ void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
     MoveBlocks(part == parts - 1 ? last : plan, move.src + src, src_end,
                move.dst + dst);
   });
+}
+
+void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
+  const auto even =
+      move.columns.empty() ? FindEvenPart(move.copy) : std::nullopt;
+  if (!even) return MoveEven(move, total_bytes, src_end);
+  Move most = move, rest = move;
+  most.copy.loops[even->loop].extent = even->extent;
+  Loop& loop = rest.copy.loops[even->loop];
+  rest.src += even->extent * loop.src_stride;
+  rest.dst += even->extent * loop.dst_stride;
+  loop.extent -= even->extent;
+  Canonicalize(rest.copy);
+  MoveEven(most, total_bytes, src_end);
+  MoveEven(rest, total_bytes, src_end);
 }
 
 // The loop of `move` with the same extent and source stride as `like`.

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import copy_defects
 import defects
 import server_defects
 
@@ -124,7 +125,7 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    every = defects.KERNELS + server_defects.SERVER
+    every = defects.KERNELS + copy_defects.COPY + server_defects.SERVER
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")
@@ -134,10 +135,10 @@ def main() -> None:
     text = sys.argv[2] if len(sys.argv) > 2 else ""
     chosen = [d for d in every if text in d[0]]
     if "avx512_vbmi" not in pathlib.Path("/proc/cpuinfo").read_text():
-        for file in defects.VBMI:
+        for file in copy_defects.VBMI:
             print(f"*** SKIPPED defects in {file}: nobody runs it on this CPU, "
                   "which has no AVX-512 VBMI ***", flush=True)
-        chosen = [d for d in chosen if d[0] not in defects.VBMI]
+        chosen = [d for d in chosen if d[0] not in copy_defects.VBMI]
     tree = Tree(folder)
     tests = sorted({test for defect in chosen for test in defect[3]})
     broken = tree.make(tests)

@@ -161,17 +161,79 @@ HWY_INLINE void MoveRows(const Block& block) {
   MoveRows(block, nothing);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+
+// Streams runs that follow one another in the destination: a line that two of
+// them share is put together first, so that all but the first and the last are
+// written whole.
+class RunStreamer {
+ public:
+  explicit RunStreamer(uint8_t* dst) : dst_(dst) {}
+
+  // REQUIRES: bytes >= 2 * kLineBytes.
+  HWY_INLINE void Add(const uint8_t* src, int64_t bytes) {
+    int64_t i = 0;
+    if (filled_ > 0) {
+      CopyFixed<kLineBytes>(line_ + kLineBytes + filled_, src);
+      StreamLine(line_ + kLineBytes);
+      i = kLineBytes - filled_;
+    } else if (!IsAtLine(dst_)) {
+      i = kLineBytes - PlaceInLine(dst_);
+      CopyRun(dst_, src, i);
+      dst_ += i;
+    }
+    for (; i + kLineBytes <= bytes; i += kLineBytes) StreamLine(src + i);
+    filled_ = bytes - i;
+    CopyFixed<kLineBytes>(line_ + filled_, src + bytes - kLineBytes);
+  }
+
+  void End() {
+    if (filled_ > 0) CopyRun(dst_, line_ + kLineBytes, filled_);
+  }
+
+ private:
+  HWY_INLINE void StreamLine(const uint8_t* from) {
+    const hn::ScalableTag<uint8_t> d;
+    HWY_UNROLL(4)
+    for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
+      hn::Stream(hn::LoadU(d, from + part), d, dst_ + part);
+    dst_ += kLineBytes;
+  }
+
+  uint8_t* dst_;        // of the next line
+  int64_t filled_ = 0;  // of it, the bytes there are
+  // They begin after a line of room.
+  HWY_ALIGN uint8_t line_[3 * kLineBytes];
+};
+
+#endif  // HWY_TARGET != HWY_SCALAR
+
 // The same, past the caches.
 inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
-  const int64_t lines = PrefetchLines(1, block.item);
-  for (int64_t t = 0; t < block.batch.extent; ++t)
+  const int64_t item = block.item, lines = PrefetchLines(1, item);
+  const Loop batch = block.batch;
+#if HWY_TARGET != HWY_SCALAR
+  if (block.num_b == 1 && block.a_step == item && item >= 2 * kLineBytes) {
+    for (int64_t t = 0; t < batch.extent; ++t) {
+      const uint8_t* const src = block.src + t * batch.src_stride;
+      RunStreamer streamer(block.dst + t * batch.dst_stride + block.columns[0]);
+      for (int64_t a = 0; a < block.num_a; ++a) {
+        streamer.Add(src + block.rows[a], item);
+        prefetcher.Prefetch(lines);
+      }
+      streamer.End();
+    }
+    return;
+  }
+#endif
+  for (int64_t t = 0; t < batch.extent; ++t)
     for (int64_t a = 0; a < block.num_a; ++a)
       for (int64_t b = 0; b < block.num_b; ++b) {
-        StreamRun(block.dst + t * block.batch.dst_stride + block.columns[b] +
-                      a * block.a_step,
-                  block.src + t * block.batch.src_stride + block.rows[a] +
-                      b * block.b_step,
-                  block.item);
+        StreamRun(
+            block.dst + t * batch.dst_stride + block.columns[b] +
+                a * block.a_step,
+            block.src + t * batch.src_stride + block.rows[a] + b * block.b_step,
+            item);
         prefetcher.Prefetch(lines);
       }
 }

@@ -1,6 +1,7 @@
 // Transposing blocks of short columns that are packed, per SIMD target.
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
@@ -109,8 +110,8 @@ class SpillingStep {
   hn::Vec<Bytes> places_;
 };
 
-// Transposes columns of at most kRows items, as far as there is room for
-// vectors; returns the number of columns, of all repetitions.
+// Transposes columns of at most kRows items; returns the number of columns, of
+// all repetitions. It stops where the source ends too soon for vectors.
 // REQUIRES: repetitions follow one another, or columns fill vectors.
 template <int64_t kItem, int64_t kRows, int64_t kPieces>
 int64_t TransposeVectorsOf(const Block& block) {
@@ -119,45 +120,54 @@ int64_t TransposeVectorsOf(const Block& block) {
   const Step step(block);
   const Loop batch = block.batch;
   const int64_t num_b = block.num_b, run = block.num_a * kItem;
-  // Whole repetitions, and then whole steps of one.
   const int64_t steps = (num_b + kColumns - 1) / kColumns;
   const int64_t span = num_b * run;
   const int64_t pitch = batch.extent == 1 ? span : batch.dst_stride;
-  const int64_t whole = std::min(
-      {batch.extent,
-       WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
-                     std::max<int64_t>(1, batch.src_stride)),
-       WindowsWithin((batch.extent - 1) * pitch + span,
-                     span - run + Step::kBytes, pitch)});
+  const int64_t bytes = (batch.extent - 1) * pitch + span;
+  // In so many repetitions the last step may read beyond the rows, and in so
+  // many of these write beyond the columns.
+  const int64_t reads = std::min(
+      batch.extent,
+      WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
+                    std::max<int64_t>(1, batch.src_stride)));
+  const int64_t writes =
+      std::min(reads, WindowsWithin(bytes, span - run + Step::kBytes, pitch));
+  // Of the next one, so many columns do neither.
   const int64_t some =
       kColumns * std::min(num_b / kColumns,
-                          WindowsWithin((batch.extent - whole) * span,
+                          WindowsWithin((batch.extent - writes) * span,
                                         (kColumns - 1) * run + Step::kBytes,
                                         kColumns * run));
-  for (int64_t t = 0; t <= whole; ++t) {
+  for (int64_t t = 0; t <= writes; ++t) {
     int64_t at = t * batch.src_stride;
     uint8_t* dst = block.dst + t * pitch;
-    for (int64_t left = t < whole ? num_b : some; left > 0; left -= kColumns) {
+    for (int64_t left = t < writes ? num_b : some; left > 0; left -= kColumns) {
       step.Move(at, left, dst);
       at += Step::kRead;
       dst += kColumns * run;
     }
   }
-  const int64_t done = whole * num_b + some;
-  const int64_t left = batch.extent * num_b - done;
-  if (left == 0 || left > kColumns || num_b < kColumns) return done;
-  // The last columns, and some before them once more, have room in scratch.
-  uint8_t scratch[kColumns * Step::kBytes];
-  step.Move((batch.extent - 1) * batch.src_stride + (num_b - kColumns) * kItem,
-            kColumns, scratch);
-  CopyRun(block.dst + (batch.extent - 1) * pitch + span - left * run,
-          scratch + (kColumns - left) * run, left * run);
-  return done + left;
+  // Whatever would go beyond the end has room in scratch. If rows end too soon
+  // for the last columns, some before them are moved once more.
+  for (int64_t t = writes; t < batch.extent; ++t) {
+    const bool within = t >= reads;
+    if (within && num_b < kColumns) return t * num_b;
+    int64_t b = t == writes ? some : 0;
+    uint8_t* dst = block.dst + t * pitch + b * run;
+    for (; b < num_b; b += kColumns, dst += kColumns * run) {
+      const int64_t first = within ? std::min(b, num_b - kColumns) : b;
+      const int64_t end = std::min(num_b, first + kColumns);
+      uint8_t scratch[kColumns * Step::kBytes];
+      step.Move(t * batch.src_stride + first * kItem, end - first, scratch);
+      CopyRun(dst, scratch + (b - first) * run, (end - b) * run);
+    }
+  }
+  return batch.extent * num_b;
 }
 
 // The same, of the fewest rows that there is code for.
-template <int64_t kItem,
-          int64_t kRows = std::min<int64_t>(4, kPieceBytes / kItem)>
+template <int64_t kItem, int64_t kRows = std::min<int64_t>(kItem < 4 ? 4 : 2,
+                                                           kPieceBytes / kItem)>
 int64_t TransposeVectors(const Block& block) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kMost = std::min(kVectorBytes, kSpillRun) / kItem;
@@ -173,34 +183,91 @@ int64_t TransposeVectors(const Block& block) {
   return TransposeVectorsOf<kItem, kRows, 1>(block);
 }
 
-// Columns are short and packed: vectors are stored whole, and what they spill
-// over into is written later.
-// REQUIRES: packed, num_a * kItem <= min(kVectorBytes, kSpillRun).
+// Vectors are stored whole, and what they spill over into is written later.
+// REQUIRES: as TransposeVectorsOf().
 template <int64_t kItem>
 void TransposeSpilling(const Block& block) {
+  const int64_t num_a = block.num_a, num_b = block.num_b;
   const Loop batch = block.batch;
-  const int64_t run = block.num_a * kItem;
-  const bool spills = run != kPieceBytes && run != 2 * kPieceBytes;
-  Block part = block;
-  if (batch.extent > 1 && spills && batch.dst_stride != block.num_b * run) {
-    part.batch.extent = 1;
+  const int64_t done = TransposeVectors<kItem>(block);
+  for (int64_t t = done / num_b; t < batch.extent; ++t) {
+    uint8_t* dst = block.dst + t * batch.dst_stride;
+    for (int64_t b = 0; b < num_b; ++b)
+      for (int64_t a = 0; a < num_a; ++a, dst += kItem)
+        CopyFixed<kItem>(
+            dst, block.src + t * batch.src_stride + block.rows[a] + b * kItem);
+  }
+}
+
+// How many columns of `block`, from every such multiple on, follow one another.
+inline int64_t ColumnsTogether(const Block& block) {
+  if (block.packed) return block.num_b;
+  const int64_t run = block.num_a * block.item;
+  int64_t together = block.num_b;
+  for (int64_t b = 1; b < block.num_b && together > 1; ++b)
+    if (block.columns[b] - block.columns[b - 1] != run)
+      together = std::gcd(together, b);
+  return together;
+}
+
+// Copies the columns of a block from where they all follow one another.
+HWY_NOINLINE inline void PutApart(const Block& block, const uint8_t* from) {
+  const Loop batch = block.batch;
+  const int64_t num_b = block.num_b, together = ColumnsTogether(block);
+  const int64_t run = block.num_a * block.item * together;
+  const int64_t* const columns = block.columns;
+  uint8_t* const dst = block.dst;
+  WithCopier(run, [=](auto copy) HWY_ATTR {
+    const uint8_t* next = from;
     for (int64_t t = 0; t < batch.extent; ++t) {
-      TransposeSpilling<kItem>(part);
-      part.src += batch.src_stride;
-      part.dst += batch.dst_stride;
+      uint8_t* const to = dst + t * batch.dst_stride;
+      for (int64_t b = 0; b < num_b; b += together, next += run)
+        copy(to + columns[b], next);
+    }
+  });
+}
+
+// So much of what lies apart is put together first.
+inline constexpr int64_t kApartBytes = 4096;
+
+// Transposes columns that are short: where they, or their repetitions, do not
+// follow one another, by way of memory where they do.
+// REQUIRES: num_a * kItem <= min(kVectorBytes, kSpillRun).
+template <int64_t kItem>
+void TransposeShortColumns(const Block& block) {
+  const Loop batch = block.batch;
+  const int64_t run = block.num_a * kItem, span = block.num_b * run;
+  const bool fill = run == kPieceBytes || run == 2 * kPieceBytes;
+  if (block.packed && (fill || batch.extent == 1 || batch.dst_stride == span))
+    return TransposeSpilling<kItem>(block);
+  // Repetitions that are long are put together where they belong.
+  if (block.packed && span >= kApartBytes / 4) {
+    Block one = block;
+    one.batch.extent = 1;
+    for (int64_t t = 0; t < batch.extent; ++t) {
+      TransposeSpilling<kItem>(one);
+      one.src += batch.src_stride;
+      one.dst += batch.dst_stride;
     }
     return;
   }
-  // The end of the source or the destination is left.
-  const int64_t done = TransposeVectors<kItem>(block);
-  part.batch.extent = 1;
-  for (int64_t t = done / block.num_b, b = done % block.num_b; t < batch.extent;
-       ++t, b = 0) {
-    part.src = block.src + t * batch.src_stride + b * kItem;
-    part.dst = block.dst + t * batch.dst_stride;
-    part.columns = block.columns + b;
-    part.num_b = block.num_b - b;
-    MoveRows(part);
+  const int64_t columns = std::min(block.num_b, kApartBytes / run);
+  const int64_t times = std::max<int64_t>(1, kApartBytes / span);
+  for (int64_t t = 0; t < batch.extent; t += times) {
+    for (int64_t b = 0; b < block.num_b; b += columns) {
+      Block part = block;
+      part.src += t * batch.src_stride + b * kItem;
+      part.dst += t * batch.dst_stride;
+      part.columns += b;
+      part.num_b = std::min(columns, block.num_b - b);
+      part.batch.extent = std::min(times, batch.extent - t);
+      uint8_t scratch[kApartBytes];
+      Block packed = part;
+      packed.dst = scratch;
+      packed.batch.dst_stride = part.num_b * run;
+      TransposeSpilling<kItem>(packed);
+      PutApart(part, scratch);
+    }
   }
 }
 

@@ -233,38 +233,27 @@ HWY_INLINE void StorePieces(const V (&x)[kItems], D d, uint8_t* dst,
   }
 }
 
-// Side A is narrower than a piece, or just as wide: the blocks of a vector
-// take different columns instead.
-// REQUIRES: num_a <= kPieceItems <= kPieceItems * blocks <= num_b.
+// Side A is as wide as a piece: the blocks of a vector take different columns
+// instead.
+// REQUIRES: num_a == kPieceItems <= kPieceItems * blocks <= num_b.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
                                uint8_t* dst) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kColumns = kBytes / kItem;
   const VectorOf<kBytes, kItem> d;
-  const int64_t run = block.num_a * kItem;
   const uint8_t* row[kItems];
-  for (int64_t i = 0; i < kItems; ++i)
-    row[i] = src + block.rows[std::min(i, block.num_a - 1)];
+  for (int64_t i = 0; i < kItems; ++i) row[i] = src + block.rows[i];
   const int64_t last = block.num_b - kColumns;
   for (int64_t b = 0;; b = std::min(b + kColumns, last)) {
     hn::Vec<decltype(d)> x[kItems];
     HWY_UNROLL(16)
     for (int64_t i = 0; i < kItems; ++i) x[i] = LoadAt(d, row[i] + b * kItem);
     TransposeBlocks(d, x);
-    if (run == kPieceBytes) {
-      const int64_t* column = block.columns + b;
-      StorePieces<0>(x, d, dst, column);
-      if constexpr (kBytes > kPieceBytes)
-        StorePieces<1>(x, d, dst, column + kItems);
-    } else {
-      HWY_ALIGN uint8_t pieces[kItems][kBytes];
-      HWY_UNROLL(16)
-      for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, pieces[i]);
-      for (int64_t i = 0; i < kColumns; ++i)
-        CopyShort(dst + block.columns[b + i],
-                  pieces[i % kItems] + i / kItems * kPieceBytes, run);
-    }
+    const int64_t* column = block.columns + b;
+    StorePieces<0>(x, d, dst, column);
+    if constexpr (kBytes > kPieceBytes)
+      StorePieces<1>(x, d, dst, column + kItems);
     if (b == last) return;
   }
 }

@@ -243,14 +243,15 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   // Wider stores would each cross a line; that pays only where it is shuffles,
   // not stores, that take the time.
   constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
-  const bool strips = block.num_a > kItems ||
-                      (block.num_a == kItems && block.num_b < 2 * kItems);
-  const bool shorts = kItem < kPieceBytes && block.num_b >= kShortBytes / kItem;
+  const bool shorts =
+      kItem < kPieceBytes && block.num_a == kItems && block.num_b >= 2 * kItems;
+  const bool strips = block.num_a >= kItems && !shorts;
   const bool quiet = !block.stream && !prefetcher.has_block();
   if constexpr (kItem < kPieceBytes)
-    if (quiet && block.packed && block.num_a * kItem <= kShortBytes)
-      return TransposeSpilling<kItem>(block);
-  if (!strips && !shorts) return MoveRows(block, prefetcher);
+    if (quiet && block.num_a * kItem <= kShortBytes &&
+        (block.packed || block.num_a < kItems))
+      return TransposeShortColumns<kItem>(block);
+  if (block.num_a < kItems) return MoveRows(block, prefetcher);
   const bool together = quiet && block.num_a >= kItems &&
                         block.num_b >= kItems &&
                         block.num_a * kItem < kShortBytes &&
@@ -258,10 +259,10 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
                         block.batch.extent >= kFewRepetitions;
   if constexpr (kItem < kPieceBytes)
     if (together) return TransposeTogether<kItem>(block);
+  const bool squares = block.squares != Square::kNone;
   const bool sweeps = kItem <= 2 && SweepsColumns(block);
   const bool few =
-      strips && block.squares == Square::kNone && block.row_step != 0 &&
-      block.num_b >= kItems &&
+      strips && !squares && block.row_step != 0 && block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
   const bool long_enough = strips && !few &&
@@ -271,8 +272,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool realign = kRealigns && long_enough && !are_lines &&
                        block.realigns && AreAligned(block);
   const bool lines =
-      are_lines || realign ||
-      (long_enough && block.squares != Square::kNone && !block.stream);
+      are_lines || realign || (long_enough && squares && !block.stream);
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* const src = block.src + t * block.batch.src_stride;
     uint8_t* const dst = block.dst + t * block.batch.dst_stride;

@@ -21,6 +21,10 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
+// Runs that are streamed in the order of the destination are asked for so many
+// bytes ahead.
+constexpr int64_t kRunsAhead = 3 << 10;
+
 // How many bytes of a row a block of rows reads. Past the caches, longer items
 // gain from more of them where rows are cut.
 int64_t RowBytes(const BlockPlan& plan) {
@@ -80,6 +84,8 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.stream ? tiles
                   : !b && plan.item < kPage && total_bytes >= machine.l3 / 4;
   if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
+  if (plan.stream && !b && !items_are_lines && plan.item < kPage)
+    plan.lead = 1 + kRunsAhead / plan.item;
   const int64_t a_bytes = !tiles ? 64 << 10 : plan.stream ? 2048 : 4096;
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);

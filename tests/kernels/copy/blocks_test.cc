@@ -34,9 +34,11 @@ struct Matrices {
 
   // Items are as long as a register takes, or of any length.
   Matrices(Random& random, bool is_split, bool any_item) {
-    item = any_item ? random.In(3, 300) : int64_t{1} << random.In(0, 4);
-    num_a = random.In(std::max<int64_t>(2, 64 / item),
-                      (random.OneIn(2) ? 9000 : 2500) / item);
+    item = any_item ? random.In(3, random.OneIn(2) ? 300 : 2000)
+                    : int64_t{1} << random.In(0, 4);
+    const int64_t few = std::max<int64_t>(2, 64 / item);
+    num_a =
+        random.In(few, std::max(few, (random.OneIn(2) ? 9000 : 2500) / item));
     num_b = random.In(2, random.OneIn(4) ? 300 : 600 / item + 2);
     // Columns of whole lines, too, which are streamed as they are.
     const bool lines = random.OneIn(3);
@@ -263,6 +265,20 @@ TEST(BlockPlanTest, ShortRowsAreReadFromEndToEndBeyondTheSecondCache) {
   EXPECT_EQ(step(4 * mib - kib, 64, 11), in_rows);
   EXPECT_EQ(step(4 * mib, 64, 5), in_patches);
   EXPECT_EQ(step(4 * mib, 64, 6), in_rows);
+}
+
+TEST(BlockPlanTest, RunsThatMakeNoLinesAreStreamedInOrderAndAskedForAhead) {
+  // f32 (64, 240, run / 4) by 1, 0, 2.
+  const auto plan = [](int64_t run) {
+    const ByteCopy copy{run, {{240, run, 64 * run}, {64, 240 * run, run}}};
+    return PlanBlocks(copy, {}, int64_t{1} << 30, {});
+  };
+  EXPECT_EQ(plan(788).a.step, 788);
+  EXPECT_EQ(plan(788).lead, 4);  // 3 KiB
+  EXPECT_EQ(plan(4092).lead, 1);
+  EXPECT_EQ(plan(4100).lead, 0);  // foreseen
+  EXPECT_EQ(plan(768).a.step, 64 * 768);
+  EXPECT_EQ(plan(768).lead, 0);  // read from end to end
 }
 
 TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
