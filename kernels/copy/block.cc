@@ -75,6 +75,7 @@ void MoveStaged(const BlockPlan& plan, const Block& block, uint8_t* scratch,
   const bool packed = block.packed && run % kLineBytes != 0 && !plan.carry;
   Block staged = block;
   staged.packed = packed;
+  staged.together = packed ? block.num_b : 1;
   staged.stream = staged.realigns = false;
   staged.breadth = kMaxOffsets;
   // Before each row is room for a line.

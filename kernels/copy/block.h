@@ -39,6 +39,7 @@ struct Block {
   // kernels that do so much for an item that it pays need not look them up.
   int64_t row_step, column_step;
   bool packed;        // columns[b] == b * num_a * item
+  int64_t together;   // so many columns are, from each such multiple of b on
   bool stream;        // past the caches
   bool begins, ends;  // its runs are the first of their columns, or the last
   int64_t again;      // so many items of side A were moved by the block before
@@ -88,6 +89,10 @@ inline bool AreAligned(const Block& block) {
 // Columns at most this long, and packed in the destination, are written as
 // whole vectors that spill over into the next.
 inline constexpr int64_t kSpillRun = 32;
+
+// Short columns that lie apart are put together before, so much of them at a
+// time.
+inline constexpr int64_t kApartBytes = 4096;
 
 // Whether `num_a` x `num_b` items that are packed in the destination go through
 // a few vectors as a whole.

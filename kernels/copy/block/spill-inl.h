@@ -35,10 +35,10 @@ class SpillingStep {
   static constexpr int64_t kBytes =
       kRows > kItems ? 2 * kPieceBytes : kPieceBytes;
 
-  explicit HWY_INLINE SpillingStep(const Block& block)
-      : run_(block.num_a * kItem) {
-    for (int64_t i = 0; i < kRows; ++i)
-      rows_[i] = block.src + block.rows[std::min(i, block.num_a - 1)];
+  // Of rows that begin at row(a).
+  template <class Row>
+  HWY_INLINE SpillingStep(int64_t num_a, Row row) : run_(num_a * kItem) {
+    for (int64_t i = 0; i < kRows; ++i) rows_[i] = row(std::min(i, num_a - 1));
     alignas(kPieceBytes) uint8_t places[kPieceBytes] = {};
     if (kTogether > 1)
       for (int64_t i = 0; i < kTogether * run_; ++i)
@@ -110,65 +110,63 @@ class SpillingStep {
   hn::Vec<Bytes> places_;
 };
 
-// Transposes columns of at most kRows items; returns the number of columns, of
-// all repetitions. It stops where the source ends too soon for vectors.
-// REQUIRES: repetitions follow one another, or columns fill vectors.
+// Transposes columns of at most kRows items. Vectors are stored whole, and what
+// they spill over into is written later.
+// REQUIRES: packed, and so are repetitions, or columns fill vectors.
 template <int64_t kItem, int64_t kRows, int64_t kPieces>
-int64_t TransposeVectorsOf(const Block& block) {
+void TransposeVectorsOf(const Block& block) {
   using Step = SpillingStep<kItem, kRows, kPieces>;
   constexpr int64_t kColumns = Step::kColumns;
-  const Step step(block);
   const Loop batch = block.batch;
-  const int64_t num_b = block.num_b, run = block.num_a * kItem;
+  const int64_t num_a = block.num_a, num_b = block.num_b, run = num_a * kItem;
+  const Step step(num_a, [&block](int64_t a)
+                             HWY_ATTR { return block.src + block.rows[a]; });
   const int64_t steps = (num_b + kColumns - 1) / kColumns;
   const int64_t span = num_b * run;
   const int64_t pitch = batch.extent == 1 ? span : batch.dst_stride;
-  const int64_t bytes = (batch.extent - 1) * pitch + span;
-  // In so many repetitions the last step may read beyond the rows, and in so
-  // many of these write beyond the columns.
-  const int64_t reads = std::min(
-      batch.extent,
-      WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
-                    std::max<int64_t>(1, batch.src_stride)));
-  const int64_t writes =
-      std::min(reads, WindowsWithin(bytes, span - run + Step::kBytes, pitch));
-  // Of the next one, so many columns do neither.
+  // In so many repetitions a step may read and write beyond the last column.
+  const int64_t whole = std::min(
+      {batch.extent,
+       WindowsWithin(step.BytesUntil(block.src_end), steps * Step::kRead,
+                     std::max<int64_t>(1, batch.src_stride)),
+       WindowsWithin((batch.extent - 1) * pitch + span,
+                     span - run + Step::kBytes, pitch)});
+  // Of the next one, so many columns need not.
   const int64_t some =
       kColumns * std::min(num_b / kColumns,
-                          WindowsWithin((batch.extent - writes) * span,
+                          WindowsWithin((batch.extent - whole) * span,
                                         (kColumns - 1) * run + Step::kBytes,
                                         kColumns * run));
-  for (int64_t t = 0; t <= writes; ++t) {
+  for (int64_t t = 0; t <= whole; ++t) {
     int64_t at = t * batch.src_stride;
     uint8_t* dst = block.dst + t * pitch;
-    for (int64_t left = t < writes ? num_b : some; left > 0; left -= kColumns) {
+    for (int64_t left = t < whole ? num_b : some; left > 0; left -= kColumns) {
       step.Move(at, left, dst);
       at += Step::kRead;
       dst += kColumns * run;
     }
   }
-  // Whatever would go beyond the end has room in scratch. If rows end too soon
-  // for the last columns, some before them are moved once more.
-  for (int64_t t = writes; t < batch.extent; ++t) {
-    const bool within = t >= reads;
-    if (within && num_b < kColumns) return t * num_b;
-    int64_t b = t == writes ? some : 0;
-    uint8_t* dst = block.dst + t * pitch + b * run;
-    for (; b < num_b; b += kColumns, dst += kColumns * run) {
-      const int64_t first = within ? std::min(b, num_b - kColumns) : b;
-      const int64_t end = std::min(num_b, first + kColumns);
-      uint8_t scratch[kColumns * Step::kBytes];
-      step.Move(t * batch.src_stride + first * kItem, end - first, scratch);
-      CopyRun(dst, scratch + (b - first) * run, (end - b) * run);
+  // What is left has room in scratch.
+  uint8_t rows[kRows * Step::kRead], columns[kColumns * Step::kBytes];
+  const Step last(
+      num_a, [&rows](int64_t a) HWY_ATTR { return rows + a * Step::kRead; });
+  for (int64_t t = whole; t < batch.extent; ++t) {
+    const uint8_t* const src = block.src + t * batch.src_stride;
+    for (int64_t b = t == whole ? some : 0; b < num_b; b += kColumns) {
+      const int64_t count = std::min(kColumns, num_b - b);
+      for (int64_t a = 0; a < num_a; ++a)
+        CopyRun(rows + a * Step::kRead, src + block.rows[a] + b * kItem,
+                count * kItem);
+      last.Move(0, count, columns);
+      CopyRun(block.dst + t * pitch + b * run, columns, count * run);
     }
   }
-  return batch.extent * num_b;
 }
 
 // The same, of the fewest rows that there is code for.
 template <int64_t kItem, int64_t kRows = std::min<int64_t>(kItem < 4 ? 4 : 2,
                                                            kPieceBytes / kItem)>
-int64_t TransposeVectors(const Block& block) {
+void TransposeSpilling(const Block& block) {
   constexpr int64_t kItems = kPieceBytes / kItem;
   constexpr int64_t kMost = std::min(kVectorBytes, kSpillRun) / kItem;
   // Up to a piece by powers of two; then once, twice, ... as many rows of a
@@ -177,43 +175,16 @@ int64_t TransposeVectors(const Block& block) {
                             : kRows == kItems ? kItems + 1
                                               : 2 * kRows - kItems;
   if constexpr (kRows < kMost)
-    if (block.num_a > kRows) return TransposeVectors<kItem, kMore>(block);
+    if (block.num_a > kRows) return TransposeSpilling<kItem, kMore>(block);
   if constexpr (kVectorBytes > kPieceBytes && kRows <= kItems)
     if (block.num_b > kItems) return TransposeVectorsOf<kItem, kRows, 2>(block);
   return TransposeVectorsOf<kItem, kRows, 1>(block);
 }
 
-// Vectors are stored whole, and what they spill over into is written later.
-// REQUIRES: as TransposeVectorsOf().
-template <int64_t kItem>
-void TransposeSpilling(const Block& block) {
-  const int64_t num_a = block.num_a, num_b = block.num_b;
-  const Loop batch = block.batch;
-  const int64_t done = TransposeVectors<kItem>(block);
-  for (int64_t t = done / num_b; t < batch.extent; ++t) {
-    uint8_t* dst = block.dst + t * batch.dst_stride;
-    for (int64_t b = 0; b < num_b; ++b)
-      for (int64_t a = 0; a < num_a; ++a, dst += kItem)
-        CopyFixed<kItem>(
-            dst, block.src + t * batch.src_stride + block.rows[a] + b * kItem);
-  }
-}
-
-// How many columns of `block`, from every such multiple on, follow one another.
-inline int64_t ColumnsTogether(const Block& block) {
-  if (block.packed) return block.num_b;
-  const int64_t run = block.num_a * block.item;
-  int64_t together = block.num_b;
-  for (int64_t b = 1; b < block.num_b && together > 1; ++b)
-    if (block.columns[b] - block.columns[b - 1] != run)
-      together = std::gcd(together, b);
-  return together;
-}
-
 // Copies the columns of a block from where they all follow one another.
 HWY_NOINLINE inline void PutApart(const Block& block, const uint8_t* from) {
   const Loop batch = block.batch;
-  const int64_t num_b = block.num_b, together = ColumnsTogether(block);
+  const int64_t num_b = block.num_b, together = block.together;
   const int64_t run = block.num_a * block.item * together;
   const int64_t* const columns = block.columns;
   uint8_t* const dst = block.dst;
@@ -226,9 +197,6 @@ HWY_NOINLINE inline void PutApart(const Block& block, const uint8_t* from) {
     }
   });
 }
-
-// So much of what lies apart is put together first.
-inline constexpr int64_t kApartBytes = 4096;
 
 // Transposes columns that are short: where they, or their repetitions, do not
 // follow one another, by way of memory where they do.
@@ -251,7 +219,10 @@ void TransposeShortColumns(const Block& block) {
     }
     return;
   }
-  const int64_t columns = std::min(block.num_b, kApartBytes / run);
+  const int64_t most = kApartBytes / run, together = block.together;
+  const int64_t columns = block.num_b <= most ? block.num_b
+                          : together <= most  ? most / together * together
+                                              : most;
   const int64_t times = std::max<int64_t>(1, kApartBytes / span);
   for (int64_t t = 0; t < batch.extent; t += times) {
     for (int64_t b = 0; b < block.num_b; b += columns) {
@@ -260,6 +231,7 @@ void TransposeShortColumns(const Block& block) {
       part.dst += t * batch.dst_stride;
       part.columns += b;
       part.num_b = std::min(columns, block.num_b - b);
+      part.together = std::gcd(together, columns);
       part.batch.extent = std::min(times, batch.extent - t);
       uint8_t scratch[kApartBytes];
       Block packed = part;

@@ -117,7 +117,8 @@ HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
       block, src, a, end, breadth, dst, prefetcher);
 }
 
-// Side B is narrower than a piece: the loads take in what follows each row.
+// Side B is narrower than a piece: the loads take in what follows each row, or
+// of the last ones what scratch has of them.
 template <int64_t kBytes, int64_t kItem>
 HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
                                      int64_t a, uint8_t* dst) {
@@ -125,19 +126,14 @@ HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
   constexpr int64_t kRows = kBytes / kItem;
   const VectorOf<kBytes, kItem> d;
   const uint8_t* rows[kRows];
-  bool inside = true;
+  uint8_t ends[kRows * kPieceBytes];
   for (int64_t i = 0; i < kRows; ++i) {
     rows[i] = src + block.rows[a + i];
-    inside &= block.src_end - rows[i] >= kPieceBytes;
+    if (block.src_end - rows[i] >= kPieceBytes) continue;
+    CopyRun(ends + i * kPieceBytes, rows[i], block.num_b * kItem);
+    rows[i] = ends + i * kPieceBytes;
   }
   dst += a * kItem;
-  if (!inside) {
-    for (int64_t b = 0; b < block.num_b; ++b)
-      for (int64_t i = 0; i < kRows; ++i)
-        CopyFixed<kItem>(dst + block.columns[b] + i * kItem,
-                         rows[i] + b * kItem);
-    return;
-  }
   hn::Vec<decltype(d)> x[kItems];
   HWY_UNROLL(16)
   for (int64_t i = 0; i < kItems; ++i)

@@ -210,6 +210,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   } else if (stream && is_short) {
     runs.b_bytes = 512;
   }
+  // Rows that take less than a vector are taken further, though columns no
+  // longer follow one another then.
+  if (spills && plan.b.extent * item < 2 * kPiece)
+    Grow(plan.b, &Loop::src_stride, item, kApartBytes / plan.a.extent, loops);
   // What fits a few vectors is best left alone.
   const bool alone = ArePacked(plan) && plan.b.extent * item >= kPiece &&
                      FitsVectors(plan.a.extent, plan.b.extent, item);

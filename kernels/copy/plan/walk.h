@@ -69,6 +69,7 @@ class BlockWalk {
                             ? plan_.b.loops[0].dst_stride
                             : 0;
     block.packed = IsPacked(a.size);
+    block.together = block.packed ? b.size : Together(a.size, b);
     block.stream = plan_.stream;
     block.begins = a_ == 0;
     block.again = a_ - a.begin;
@@ -120,6 +121,16 @@ class BlockWalk {
     if (plan_.b.num_loops == 0) return true;
     return plan_.b.num_loops == 1 &&
            plan_.b.loops[0].dst_stride == num_a * plan_.item;
+  }
+
+  // Of several loops, the columns of the first may follow one another.
+  int64_t Together(int64_t num_a, const Extent& b) const {
+    const Loop& first = plan_.b.loops[0];
+    const bool whole =
+        plan_.columns.empty() && plan_.b.num_loops > 1 &&
+        plan_.a.step == plan_.item && first.dst_stride == num_a * plan_.item &&
+        b.begin % first.extent == 0 && b.size % first.extent == 0;
+    return whole ? first.extent : 1;
   }
 
   // Goes to the next block along `side`, or back to its first: false.

@@ -33,7 +33,7 @@ struct Columns {
     item = int64_t{1} << random.In(0, 3);
     num_a = random.In(2, 32 / item);
     num_b = random.In(2, random.OneIn(4) ? 700 : 20);
-    groups = random.OneIn(2) ? 1 : random.In(2, 9);
+    groups = random.OneIn(2) ? 1 : random.In(2, random.OneIn(4) ? 90 : 9);
     repetitions = random.OneIn(4) ? 1 : random.In(2, 40);
     const auto gap = [&] {
       return random.OneIn(2) ? 0 : random.In(1, 40) * item;
