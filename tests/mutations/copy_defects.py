@@ -181,11 +181,6 @@ COPY = [
     ("kernels/copy/block/spill-inl.h",
      "if (kItems + i * kTogether >= left) return;", "", ENGINE),
     # Short columns that lie apart.
-    ("kernels/copy/block/spill-inl.h", "std::gcd(together, columns);",
-     "together;", ["columns_test"]),
-    ("kernels/copy/plan/walk.h",
-     "b.begin % first.extent == 0 && b.size % first.extent == 0;", "true;",
-     ["columns_test"]),
     ("kernels/copy/block/spill-inl.h", "columns, count * run);",
      "columns, count * run + 1);", ["columns_test"]),
     ("kernels/copy/block/spill-inl.h", "                count * kItem);\n",
