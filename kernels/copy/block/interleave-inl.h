@@ -125,19 +125,25 @@ void Interleave(const Block& block) {
   if (InterleaveByLookup<sizeof(T)>(block)) return;
   const Loop batch = block.batch;
   const int64_t num_b = block.num_b;
+  uint8_t* const to = block.dst;
   const bool stream = block.stream && StartsAtLines(block);
   const int64_t ahead =
       batch.extent == 1
           ? 0
           : (kRowsAhead / batch.src_stride + 1) * batch.src_stride;
   WithVector<T>(num_b, [&](auto d) HWY_ATTR {
-    auto each = [&](auto num_a, auto interleave) HWY_ATTR {
+    // Nothing by reference: to look it up for each takes as long as to move
+    // repetitions that are short.
+    auto each = [=, &block](auto num_a, auto interleave) HWY_ATTR {
+      std::array<const uint8_t*, num_a()> begins;
+      for (size_t a = 0; a < num_a(); ++a)
+        begins[a] = block.src + block.rows[a];
       for (int64_t t = 0; t < batch.extent; ++t) {
         std::array<const T*, num_a()> rows;
         for (size_t a = 0; a < num_a(); ++a)
-          rows[a] = reinterpret_cast<const T*>(
-              block.src + t * batch.src_stride + block.rows[a]);
-        T* dst = reinterpret_cast<T*>(block.dst + t * batch.dst_stride);
+          rows[a] =
+              reinterpret_cast<const T*>(begins[a] + t * batch.src_stride);
+        T* dst = reinterpret_cast<T*>(to + t * batch.dst_stride);
         stream ? InterleaveRows<true>(d, rows, num_b, ahead, dst, interleave)
                : InterleaveRows<false>(d, rows, num_b, 0, dst, interleave);
       }
@@ -188,21 +194,26 @@ HWY_INLINE int64_t StreamColumns(D d, const T* src, int64_t a, int64_t num_a,
   return a;
 }
 
-// Takes `num_a` times kColumns items apart; kStream: as far as whole lines go,
-// past the caches.
+// Takes `num_a` times kColumns items apart to what begins `offset` bytes into
+// the columns; kStream: as far as whole lines go, past the caches.
 template <bool kStream, class D, class T, size_t kColumns, class F>
-HWY_INLINE void DeinterleaveColumns(D d, const T* src, int64_t num_a,
-                                    const std::array<T*, kColumns> columns,
-                                    F take_apart) {
+HWY_INLINE void DeinterleaveColumns(
+    D d, const T* src, int64_t num_a,
+    const std::array<uint8_t*, kColumns> columns, int64_t offset,
+    F take_apart) {
   constexpr int64_t kVector = static_cast<int64_t>(hn::MaxLanes(D()));
   int64_t a = 0;
   if constexpr (kStream) {
-    a = StreamColumns<kLinesInOneGo>(d, src, a, num_a, columns, take_apart);
-    a = StreamColumns<1>(d, src, a, num_a, columns, take_apart);
+    std::array<T*, kColumns> to;
+    for (size_t b = 0; b < kColumns; ++b)
+      to[b] = reinterpret_cast<T*>(columns[b] + offset);
+    a = StreamColumns<kLinesInOneGo>(d, src, a, num_a, to, take_apart);
+    a = StreamColumns<1>(d, src, a, num_a, to, take_apart);
   }
   ForEachStep(a, num_a, kVector, [=](int64_t at) HWY_ATTR {
+    const int64_t place = offset + at * int64_t{sizeof(T)};
     take_apart(d, src + at * int64_t{kColumns}, [=](size_t b, auto x) HWY_ATTR {
-      hn::StoreU(x, d, columns[b] + at);
+      hn::StoreU(x, d, reinterpret_cast<T*>(columns[b] + place));
     });
   });
 }
@@ -214,18 +225,21 @@ void Deinterleave(const Block& block) {
   if (DeinterleaveByLookup<sizeof(T)>(block)) return;
   const Loop batch = block.batch;
   const int64_t num_a = block.num_a;
+  const uint8_t* const from = block.src;
   const bool stream = block.stream && AreLines(block);
   WithVector<T>(num_a, [&](auto d) HWY_ATTR {
-    auto each = [&](auto num_b, auto take_apart) HWY_ATTR {
+    // As above; and the same places for all repetitions.
+    auto each = [=, &block](auto num_b, auto take_apart) HWY_ATTR {
+      std::array<uint8_t*, num_b()> columns;
+      for (size_t b = 0; b < num_b(); ++b)
+        columns[b] = block.dst + block.columns[b];
       for (int64_t t = 0; t < batch.extent; ++t) {
-        const T* src =
-            reinterpret_cast<const T*>(block.src + t * batch.src_stride);
-        std::array<T*, num_b()> columns;
-        for (size_t b = 0; b < num_b(); ++b)
-          columns[b] = reinterpret_cast<T*>(block.dst + t * batch.dst_stride +
-                                            block.columns[b]);
-        stream ? DeinterleaveColumns<true>(d, src, num_a, columns, take_apart)
-               : DeinterleaveColumns<false>(d, src, num_a, columns, take_apart);
+        const T* src = reinterpret_cast<const T*>(from + t * batch.src_stride);
+        const int64_t offset = t * batch.dst_stride;
+        stream ? DeinterleaveColumns<true>(d, src, num_a, columns, offset,
+                                           take_apart)
+               : DeinterleaveColumns<false>(d, src, num_a, columns, offset,
+                                            take_apart);
       }
     };
     switch (block.num_b) {
