@@ -7,6 +7,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/columns.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/even.h"
@@ -165,6 +166,19 @@ std::optional<Loop> FindShared(std::span<const Move> moves) {
 // share.
 int64_t BandBytes() { return ThisMachine().l2 / 8; }
 
+// The plan of a band. Short runs are not streamed: by way of scratch they would
+// wait for the source, since nobody asks for that of the next band meanwhile
+// (measured without lookups only).
+BlockPlan PlanOfBand(ByteCopy copy, std::span<const int64_t> columns,
+                     int64_t total_bytes) {
+  BlockPlan plan = PlanOf(std::move(copy), columns, total_bytes);
+  if (plan.kernel == Kernel::kRows && plan.stage && !ThisMachine().LooksUp()) {
+    plan.stage = plan.stream = false;
+    plan.lead = 0;
+  }
+  return plan;
+}
+
 // Walks the source once, in bands of the loop `shared`, for all of `moves`.
 void MoveBands(std::span<const Move> moves, const Loop& shared,
                int64_t total_bytes, const uint8_t* src_end) {
@@ -183,8 +197,8 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
     ByteCopy copy = move.copy, last = move.copy;
     copy.loops[l].extent = grain;
     last.loops[l].extent = shared.extent - (bands - 1) * grain;
-    banded.push_back({PlanOf(std::move(copy), move.columns, total_bytes),
-                      PlanOf(std::move(last), move.columns, total_bytes),
+    banded.push_back({PlanOfBand(std::move(copy), move.columns, total_bytes),
+                      PlanOfBand(std::move(last), move.columns, total_bytes),
                       move.copy.loops[l].dst_stride});
   }
   auto move_band = [&](int64_t band) {
@@ -201,55 +215,6 @@ void MoveBands(std::span<const Move> moves, const Loop& shared,
   });
 }
 
-// Longer items are as well read one after the other.
-constexpr int64_t kLongestColumn = 64 << 10;
-
-// Whether `next` takes from the source the items right after those of `move`.
-bool Follows(const Move& move, const Move& next) {
-  return next.src == move.src + move.copy.item &&
-         next.copy.item == move.copy.item &&
-         next.copy.loops == move.copy.loops && !move.copy.loops.empty() &&
-         move.copy.item <= kLongestColumn;
-}
-
-// Whether the items of `count` moves like this one, which follow one another,
-// are better brought together move by move: as columns they would be transposed
-// with what they leave of every step, up to twice as slow.
-bool AreBetterApart(const Move& move, size_t count) {
-  if (!IsCompact(move.copy)) return false;
-  const int64_t step = move.copy.loops.back().src_stride;
-  return static_cast<int64_t>(count) * move.copy.item < step &&
-         step <= 4 * move.copy.item;
-}
-
-// Where the columns of all moves go.
-using Columns = absl::InlinedVector<int64_t, 16>;
-
-// Joins moves that follow one another to one of columns, whose offsets are
-// kept in `columns`.
-absl::InlinedVector<Move, 4> JoinColumns(std::span<const Move> moves,
-                                         Columns& columns) {
-  columns.reserve(moves.size());  // so that spans stay valid
-  absl::InlinedVector<Move, 4> joined;
-  for (size_t i = 0; i < moves.size();) {
-    size_t end = i + 1;
-    while (end < moves.size() && end - i < kMaxOffsets &&
-           Follows(moves[end - 1], moves[end]))
-      ++end;
-    if (AreBetterApart(moves[i], end - i)) end = i + 1;
-    joined.push_back(moves[i]);
-    if (end > i + 1) {
-      const size_t begin = columns.size();
-      for (size_t k = i; k < end; ++k)
-        columns.push_back(moves[k].dst - moves[i].dst);
-      joined.back().columns =
-          std::span<const int64_t>(columns).subspan(begin, end - i);
-    }
-    i = end;
-  }
-  return joined;
-}
-
 // Carries out moves that read side by side.
 void MoveTogether(std::span<const Move> moves, int64_t total_bytes,
                   const uint8_t* src_end) {
@@ -261,7 +226,8 @@ void MoveTogether(std::span<const Move> moves, int64_t total_bytes,
   std::ranges::sort(joined, [](const Move& x, const Move& y) {
     return std::pair(-x.copy.item, x.src) < std::pair(-y.copy.item, y.src);
   });
-  if (joined.size() > 1 && BytesOf(joined) > BandBytes())
+  // What the second cache holds is as well read once for each.
+  if (joined.size() > 1 && BytesOf(joined) > ThisMachine().l2)
     if (const std::optional<Loop> shared = FindShared(joined))
       return MoveBands(joined, *shared, total_bytes, src_end);
   for (const Move& move : joined) MoveOne(move, total_bytes, src_end);
