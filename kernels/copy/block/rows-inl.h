@@ -208,7 +208,7 @@ class RunStreamer {
 
 #endif  // HWY_TARGET != HWY_SCALAR
 
-// The same, past the caches.
+// Moves the items of a block one by one, past the caches.
 inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
   const int64_t item = block.item, lines = PrefetchLines(1, item);
   const Loop batch = block.batch;
