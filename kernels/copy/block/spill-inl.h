@@ -1,4 +1,5 @@
-// Transposing blocks of short columns that are packed, per SIMD target.
+// Transposing blocks of short columns, per SIMD target: as whole vectors that
+// spill over into the next column.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -6,7 +7,6 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/pieces-inl.h"
-#include "kernels/copy/block/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
 #if defined(AXIS_BLOCK_SPILL_INL_H_) == defined(HWY_TARGET_TOGGLE)
