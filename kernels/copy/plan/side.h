@@ -53,6 +53,15 @@ inline int64_t LargestDivisor(int64_t extent, int64_t most) {
   return 1;
 }
 
+// The divisor of `extent`, at most twice `part` and at most `most`, whose ratio
+// to `part` is next to 1.
+inline int64_t NearestDivisor(int64_t extent, int64_t part, int64_t most) {
+  const int64_t below = LargestDivisor(extent, part);
+  for (int64_t above = part + 1; above <= std::min(2 * part, most); ++above)
+    if (extent % above == 0) return above * below < part * part ? above : below;
+  return below;
+}
+
 // The part of `extent` that makes whole lines of repetitions that are none; 1
 // if no part does. Up to twice `most` is better than lines written in parts.
 inline int64_t PartOfLines(int64_t extent, int64_t most, int64_t repetition) {
@@ -61,11 +70,17 @@ inline int64_t PartOfLines(int64_t extent, int64_t most, int64_t repetition) {
   return in_lines * LargestDivisor(extent / in_lines, 2 * most / in_lines);
 }
 
+// Which parts of loops a side takes in.
+enum class Part : uint8_t {
+  kAtMost,   // as large as fits
+  kLines,    // those that make whole lines, if any do
+  kNearest,  // somewhat too large rather than far too small
+};
+
 // Lets `side` take in the loops that continue it, or parts of them, until it
-// is about `bytes` long: short sides make short runs. If `lines`, it becomes
-// whole lines where it can.
+// is about `bytes` long: short sides make short runs.
 inline void Grow(Side& side, int64_t Loop::*stride, int64_t item, int64_t bytes,
-                 Loops& loops, bool lines = false) {
+                 Loops& loops, Part parts = Part::kAtMost) {
   while (side.num_loops < static_cast<int>(side.loops.size()) &&
          side.extent * item * 2 <= bytes) {
     const auto next = Find(loops, stride, side.extent * item);
@@ -73,7 +88,10 @@ inline void Grow(Side& side, int64_t Loop::*stride, int64_t item, int64_t bytes,
     Loop& loop = loops[*next];
     const int64_t most = std::min(bytes / item, kMaxOffsets) / side.extent;
     int64_t part = 1;
-    if (lines) part = PartOfLines(loop.extent, most, side.extent * item);
+    if (parts == Part::kLines)
+      part = PartOfLines(loop.extent, most, side.extent * item);
+    if (parts == Part::kNearest)
+      part = NearestDivisor(loop.extent, most, kMaxOffsets / side.extent);
     if (part == 1) part = LargestDivisor(loop.extent, most);
     if (part == 1) return;
     Append(side, {part, loop.src_stride, loop.dst_stride});

@@ -31,6 +31,13 @@ constexpr int64_t kFetchedBlock = 192 << 10;
 // of a block take longer, for what follows them is not theirs.
 constexpr int64_t kSpillBytes = 256 << 10;
 
+// Past the caches, blocks of so many bytes were fastest where a store does not
+// write a line: columns of runs from a quarter of the most to that, and rows
+// that follow one another read whole.
+constexpr int64_t kStreamedBlock = 64 << 10;
+constexpr int64_t kStreamedRun = 1 << 10;
+constexpr int64_t kStreamedRow = 4 << 10;
+
 // How long the runs of blocks are.
 struct Runs {
   int64_t a_bytes;  // written
@@ -39,7 +46,7 @@ struct Runs {
 
 // Past the caches. Larger blocks would evict what is prefetched before its
 // turn; those of short rows without gaps are small.
-Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
+Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing, bool no_gaps) {
   const int64_t item = spacing.item;
   plan.stage = plan.stream = true;
   plan.lead = kMaxOffsets;
@@ -49,26 +56,25 @@ Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing) {
       spacing.column % (spacing.way * std::min<int64_t>(item, 4) / 8) == 0;
   plan.lines = spacing.ColumnsAreLines() &&
                (spacing.wide || spacing.RowsStayNear() || !columns_compete);
-  const bool no_gaps = spacing.row == plan.b.extent * item;
   const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
-  const bool narrow_runs = spacing.wide && plan.lines && !spacing.RowsCompete();
-  const int64_t b_bytes = item >= 8 ? 512
-                          : narrow_runs
-                              ? std::max(kLineBytes, kStreamColumns * item)
-                              : 256;
-  if (no_gaps && plan.b.extent <= 2 * kStreamColumns && !plan.lines &&
-      !spacing.wide) {
-    // Columns that are not lines are best streamed in longer runs then, a few
-    // of them swept side by side through the caches.
+  if (!spacing.wide) {
+    // A few columns that are not lines are best swept side by side through the
+    // caches.
     if (is_small && !spacing.ColumnsAreLines()) {
       plan.stage = plan.stream = false;
       plan.lead = kSweepLead;
+      return {4096, kLongRow};
     }
-    return {4096, b_bytes};
+    const bool short_runs =
+        item < 8 && (spacing.RowsCompete() || spacing.ColumnsAreLines());
+    return {short_runs ? 512 : 1024, kLongRow};
   }
-  const bool short_runs =
-      item < 8 &&
-      (spacing.RowsCompete() || (spacing.ColumnsAreLines() && !spacing.wide));
+  const bool narrow_runs = plan.lines && !spacing.RowsCompete();
+  const int64_t b_bytes =
+      item >= 8 ? 512
+                : (narrow_runs ? std::max(kLineBytes, kStreamColumns * item)
+                               : kLongRow);
+  const bool short_runs = item < 8 && spacing.RowsCompete();
   return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
 }
 
@@ -174,6 +180,20 @@ void PlanShort(BlockPlan& plan, int64_t run, bool past_caches) {
   if (!plan.stream) plan.lead = 0;
 }
 
+// Cuts what is streamed by way of scratch. A core foresees what it reads from
+// end to end, and pages and lines that are written in parts cost more than
+// anything else.
+void CutStreamed(BlockPlan& plan, bool no_gaps, int64_t a_bytes) {
+  const int64_t item = plan.item;
+  const bool whole = no_gaps && plan.b.extent * item <= kStreamedRow;
+  CutEvenly(plan.b, item, whole ? kStreamedRow : kLongRow, kMaxOffsets);
+  if (plan.lines && !whole) return Cut(plan.a, item, a_bytes);
+  CutEvenly(
+      plan.a, item,
+      std::clamp(kStreamedBlock / plan.b.block, kStreamedRun / 4, kStreamedRun),
+      kMaxOffsets);
+}
+
 }  // namespace
 
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
@@ -181,11 +201,13 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.kernel = Kernel::kTranspose;
   const Spacing spacing(plan, machine);
   const int64_t item = plan.item;
+  const bool no_gaps = spacing.row == plan.b.extent * item;
   const bool in_l2 = total_bytes < machine.l2;
   const bool past_caches =
       machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
   const bool stream = past_caches || machine.StreamsLines(total_bytes);
-  Runs runs = stream ? PlanStreamed(plan, spacing) : PlanCached(spacing);
+  Runs runs =
+      stream ? PlanStreamed(plan, spacing, no_gaps) : PlanCached(spacing);
   plan.fetch = !in_l2 && Fetches(spacing, stream);
   if (plan.fetch) runs = FetchedRuns(spacing, stream);
   if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
@@ -195,12 +217,20 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     runs = PlanSquares(plan, spacing, stream);
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
-  // Squares gain from rows of other loops only where runs are short.
   const bool squares = plan.squares != Square::kNone;
-  if (!squares || plan.a.extent * item < kLongRow)
+  const bool staged = plan.stage && !spacing.wide && !plan.fetch;
+  // Squares gain from rows of other loops only where runs are short.
+  if (staged ? plan.lines : !squares || plan.a.extent * item < kLongRow)
     Grow(plan.a, &Loop::dst_stride, item,
          squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem), loops,
-         plan.lines && !spacing.wide);
+         plan.lines && !spacing.wide ? Part::kLines : Part::kAtMost);
+  if (staged) {
+    plan.lines = plan.lines && AreLines(plan, loops);
+    // Rows that follow one another are left to themselves.
+    if (!plan.lines && (!no_gaps || plan.a.extent * item < kLongRow))
+      Grow(plan.a, &Loop::dst_stride, item, kStreamedRun, loops,
+           Part::kNearest);
+  }
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < 256;
   const bool spills = Spills(plan);
@@ -218,7 +248,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const bool alone = ArePacked(plan) && plan.b.extent * item >= kPiece &&
                      FitsVectors(plan.a.extent, plan.b.extent, item);
   if (plan.columns.empty() && !alone && !spills)
-    Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
+    Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops,
+         staged && !is_short ? Part::kNearest : Part::kAtMost);
   // Runs that begin and end within lines are best written whole.
   if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
       plan.stage && !plan.lines && run <= whole)
@@ -229,13 +260,17 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.realigns = true;
     runs = {kRealignedBytes, kRealignedColumns * item};
   }
-  Cut(plan.a, item, runs.a_bytes);
-  if (stream && !spacing.wide) {
-    CutEvenly(plan.b, item, runs.b_bytes,
-              (plan.fetch ? kFetchedBlock : kStagedBlock) /
-                  std::min(run, runs.a_bytes));
+  if (staged && !is_short && !spills) {
+    CutStreamed(plan, no_gaps, runs.a_bytes);
   } else {
-    Cut(plan.b, item, runs.b_bytes);
+    Cut(plan.a, item, runs.a_bytes);
+    if (stream && !spacing.wide) {
+      CutEvenly(plan.b, item, runs.b_bytes,
+                (plan.fetch ? kFetchedBlock : kStagedBlock) /
+                    std::min(run, runs.a_bytes));
+    } else {
+      Cut(plan.b, item, runs.b_bytes);
+    }
   }
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);

@@ -12,7 +12,6 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
-#include "kernels/copy/scratch.h"
 #include "tests/kernels/copy_checker.h"
 #include "tests/kernels/random_copy.h"
 
@@ -191,108 +190,6 @@ TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
     }
   }
   EXPECT_GE(streamed, 500);
-}
-
-// `num_b` columns of `num_a` items each, far too large for a cache.
-BlockPlan PlanStreamed(int64_t item, int64_t num_a, int64_t num_b,
-                       const Machine& machine) {
-  const ByteCopy copy{
-      item,
-      {{num_b, item, num_a * item}, {num_a, num_b * item + kLineBytes, item}}};
-  return PlanBlocks(copy, {}, int64_t{1} << 30, machine);
-}
-
-TEST(BlockPlanTest, RowsAreReadInEqualPartsWithoutLookups) {
-  const Machine machine = {.shuffle = 64};
-  // Of 256 bytes up to twice as much, in whole lines.
-  EXPECT_EQ(PlanStreamed(4, 1000, 96, machine).b.block, 96);
-  EXPECT_EQ(PlanStreamed(4, 1000, 160, machine).b.block, 80);
-  EXPECT_EQ(PlanStreamed(4, 1000, 1024, machine).b.block, 64);
-  EXPECT_EQ(PlanStreamed(4, 1000, 1000, machine).b.block, 80);
-  // As far as scratch holds columns that are put together whole.
-  EXPECT_EQ(PlanStreamed(1, 1000, 400, machine).b.block, 400);
-  EXPECT_EQ(PlanStreamed(1, 1501, 400, machine).b.block, 256);
-}
-
-TEST(BlockPlanTest, RowsOfTilesAreReadWholeUpTo12KiB) {
-  const Machine machine = {.shuffle = 64};
-  EXPECT_EQ(PlanStreamed(128, 1000, 9, machine).b.block, 9);
-  EXPECT_EQ(PlanStreamed(128, 1000, 96, machine).b.block, 96);
-  EXPECT_EQ(PlanStreamed(128, 1000, 97, machine).b.block, 8);
-  EXPECT_EQ(PlanStreamed(256, 1000, 49, machine).b.block, 8);
-  EXPECT_EQ(PlanStreamed(24, 1000, 41, machine).b.block, 41);
-}
-
-TEST(BlockPlanTest, WhatIsPutTogetherFitsScratch) {
-  int64_t staged = 0;
-  for (const int64_t shuffle : {64, 256}) {
-    for (int64_t item = 1; item <= 600; ++item) {
-      for (const int64_t num_a : {700, 4000}) {
-        const BlockPlan plan =
-            PlanStreamed(item, num_a, 4000, {.shuffle = shuffle});
-        if (!plan.stage) continue;
-        const int64_t column = RoundUpToLine(plan.a.block * item) + kLineBytes;
-        EXPECT_LE(kLineBytes + plan.b.block * column, kStageBytes) << item;
-        ++staged;
-      }
-    }
-  }
-  EXPECT_GE(staged, 2000);
-}
-
-TEST(BlockPlanTest, ShortRowsAreReadFromEndToEndBeyondTheSecondCache) {
-  // f32 (N, 3, 14, 16, 14, 16) by 0, 2, 4, 3, 5, 1: patches of an image.
-  const auto step = [](int64_t total_bytes, int64_t shuffle, int64_t patches) {
-    const ByteCopy copy{4,
-                        {{16, 602112, 602112},
-                         {14, 14336, 43008},
-                         {patches, 64, 3072},
-                         {16, 896, 192},
-                         {16, 4, 12},
-                         {3, 200704, 4}}};
-    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle})
-        .batch.src_stride;
-  };
-  const int64_t kib = 1 << 10, mib = 1 << 20;
-  const int64_t in_rows = 64, in_patches = 896;
-  EXPECT_EQ(step(1 * mib, 64, 14), in_patches);
-  EXPECT_EQ(step(1 * mib + 1, 64, 14), in_rows);
-  EXPECT_EQ(step(32 * mib, 64, 14), in_rows);
-  EXPECT_EQ(step(8 * mib, 256, 14), in_patches);
-  EXPECT_EQ(step(8 * mib + 1, 256, 14), in_rows);
-  // Not where blocks of 192 bytes make less than 2 KiB, past an eighth 1 KiB.
-  EXPECT_EQ(step(4 * mib - kib, 64, 10), in_patches);
-  EXPECT_EQ(step(4 * mib - kib, 64, 11), in_rows);
-  EXPECT_EQ(step(4 * mib, 64, 5), in_patches);
-  EXPECT_EQ(step(4 * mib, 64, 6), in_rows);
-}
-
-TEST(BlockPlanTest, RunsThatMakeNoLinesAreStreamedInOrderAndAskedForAhead) {
-  // f32 (64, 240, run / 4) by 1, 0, 2.
-  const auto plan = [](int64_t run) {
-    const ByteCopy copy{run, {{240, run, 64 * run}, {64, 240 * run, run}}};
-    return PlanBlocks(copy, {}, int64_t{1} << 30, {});
-  };
-  EXPECT_EQ(plan(788).a.step, 788);
-  EXPECT_EQ(plan(788).lead, 4);  // 3 KiB
-  EXPECT_EQ(plan(4092).lead, 1);
-  EXPECT_EQ(plan(4100).lead, 0);  // foreseen
-  EXPECT_EQ(plan(768).a.step, 64 * 768);
-  EXPECT_EQ(plan(768).lead, 0);  // read from end to end
-}
-
-TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
-  // f32 (24, 20, 28, 22, 32), reversed: 24 items are a line and a half.
-  const ByteCopy copy{4,
-                      {{32, 4, 1182720},
-                       {22, 128, 53760},
-                       {28, 2816, 1920},
-                       {20, 78848, 96},
-                       {24, 1576960, 4}}};
-  const BlockPlan plan =
-      PlanBlocks(copy, {}, int64_t{1} << 30, {.shuffle = 64});
-  EXPECT_EQ(plan.a.extent, 240);
-  EXPECT_TRUE(plan.lines);
 }
 
 }  // namespace
