@@ -50,6 +50,8 @@ COPY = [
      "below", ["block_plan_test"]),
     ("kernels/copy/plan/side.h", "std::min(2 * part, most)", "2 * part",
      ["block_plan_test"]),
+    ("kernels/copy/plan/block_plan.cc", "tiles ? kRepeatBytes : kRunsBytes",
+     "kRepeatBytes", ["block_plan_test"]),
     # Rows that are not read whole, or with what follows them.
     ("kernels/copy/plan/transpose_plan.cc",
      "no_gaps && plan.b.extent * item <= kStreamedRow", "no_gaps",

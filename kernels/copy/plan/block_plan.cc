@@ -21,6 +21,10 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
+// So much of runs that follow one another is moved in one go, a quarter of it
+// by looking its places up.
+constexpr int64_t kRunsBytes = 256 << 10;
+
 // Runs that are streamed in the order of the destination are asked for so many
 // bytes ahead.
 constexpr int64_t kRunsAhead = 3 << 10;
@@ -86,12 +90,12 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
   if (plan.stream && !b && !items_are_lines && plan.item < kPage)
     plan.lead = 1 + kRunsAhead / plan.item;
-  const int64_t a_bytes = !tiles ? 64 << 10 : plan.stream ? 2048 : 4096;
+  const int64_t a_bytes = !tiles ? kRunsBytes / 4 : plan.stream ? 2048 : 4096;
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
   Cut(plan.b, plan.item, RowBytes(plan));
-  Repeat(plan, loops, kRepeatBytes);
+  Repeat(plan, loops, tiles ? kRepeatBytes : kRunsBytes);
   plan.outer = loops;
 }
 

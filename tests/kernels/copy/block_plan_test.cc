@@ -163,6 +163,14 @@ TEST(BlockPlanTest, RunsThatMakeNoLinesAreStreamedInOrderAndAskedForAhead) {
   EXPECT_EQ(plan(768).lead, 0);  // read from end to end
 }
 
+TEST(BlockPlanTest, RunsThatNoDivisorGathersAreMovedManyAtATime) {
+  // f32 (2, 59, 784) by 1, 0, 2.
+  const ByteCopy copy{3136, {{59, 3136, 6272}, {2, 185024, 3136}}};
+  const BlockPlan plan = PlanBlocks(copy, {}, 59 * 6272, {});
+  EXPECT_EQ(plan.a.block, 2);
+  EXPECT_EQ(plan.batch_block, 41);  // 256 KiB
+}
+
 TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
   // f32 (24, 20, 28, 22, 32), reversed: 24 items are a line and a half.
   const ByteCopy copy{4,
