@@ -21,8 +21,9 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
-// So much of runs that follow one another is moved in one go, a quarter of it
-// by looking its places up.
+// So much of runs that follow one another is moved in one go. A block holds at
+// most a quarter of it, for the place of each run is written down first; more
+// are its repetitions.
 constexpr int64_t kRunsBytes = 256 << 10;
 
 // Runs that are streamed in the order of the destination are asked for so many
