@@ -77,7 +77,8 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   for (const Target& target : targets) {
     if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst) ||
         (total_bytes < kSerialBytes &&
-         CopySingleRun(*target.plan, from, target.dst)))
+         (CopyFewRuns(*target.plan, from, target.dst) ||
+          CopyMatrix(*target.plan, from, end, target.dst))))
       continue;
     if (!target.plan->places.empty()) {
       const Move move = MoveOf(*target.plan, from, target.dst);

@@ -1,28 +1,38 @@
-// Tiny copies: so few items, or runs, that they are moved before a plan for
-// blocks of them would be made.
+// Tiny copies: items, runs or matrices that are moved before a plan for blocks
+// of them would be made.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
+#include "kernels/copy/block.h"
+#include "kernels/copy/plan/block_plan.h"
+#include "kernels/copy/plan/transpose_plan.h"
 #include "kernels/plan.h"
 
 namespace axis {
 
 inline constexpr int64_t kTinyItems = 64;
 
-// Copies a T for every index of `loops`, whose strides count bits.
-template <class T>
+// Of so many runs the C library has moved each before a plan were made.
+inline constexpr int64_t kFewRuns = 32;
+
+// Of matrices so large the first cache holds both sides.
+inline constexpr int64_t kMatrixBytes = 16 << 10;
+
+// Calls `copy(dst, src)` for every index of `loops`, whose strides count bits.
+template <class Copy>
 void CopyItems(std::span<const Loop> loops, const std::byte* src,
-               std::byte* dst) {
+               std::byte* dst, Copy copy) {
   const auto bytes = [](int64_t bits) { return bits >> 3; };  // whole ones
   const Loop* loop = loops.data();
   if (loops.size() > 2) {
     for (int64_t i = 0; i < loop->extent; ++i)
-      CopyItems<T>(loops.subspan(1), src + i * bytes(loop->src_stride),
-                   dst + i * bytes(loop->dst_stride));
+      CopyItems(loops.subspan(1), src + i * bytes(loop->src_stride),
+                dst + i * bytes(loop->dst_stride), copy);
     return;
   }
   // Where there are two loops, both, without another call.
@@ -40,52 +50,91 @@ void CopyItems(std::span<const Loop> loops, const std::byte* src,
     const std::byte* from = src;
     std::byte* to = dst;
     if (inner % 2 == 1) {
-      std::memcpy(to, from, sizeof(T));
+      copy(to, from);
       from += src_step;
       to += dst_step;
     }
     for (int64_t pairs = inner / 2; pairs > 0; --pairs) {
-      std::memcpy(to, from, sizeof(T));
-      std::memcpy(to + dst_step, from + src_step, sizeof(T));
+      copy(to, from);
+      copy(to + dst_step, from + src_step);
       from += 2 * src_step;
       to += 2 * dst_step;
     }
   }
 }
 
+// How many runs `plan` has; more than `most` if so many are too many.
+inline int64_t CountRuns(const Plan& plan, int64_t most) {
+  int64_t runs = 1;
+  for (const Loop& loop : plan.loops)
+    if ((runs *= loop.extent) > most) break;
+  return runs;
+}
+
 // Carries out `plan` if it is tiny, its items of a usual size; else returns
 // false.
 inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst) {
-  if (plan.item_bits % 8 != 0 || plan.loops.empty() || !plan.places.empty())
+  if (plan.item_bits % 8 != 0 || plan.loops.empty() || !plan.places.empty() ||
+      CountRuns(plan, kTinyItems) > kTinyItems)
     return false;
-  int64_t items = 1;
-  for (const Loop& loop : plan.loops)
-    if ((items *= loop.extent) > kTinyItems) return false;
   src += plan.src_offset / 8;
   dst += plan.dst_offset / 8;
+  auto copy_items = [&](auto item) {
+    CopyItems(plan.loops, src, dst, [](std::byte* to, const std::byte* from) {
+      std::memcpy(to, from, sizeof(item));
+    });
+    return true;
+  };
   switch (plan.run) {
     case 8:
-      return CopyItems<uint8_t>(plan.loops, src, dst), true;
+      return copy_items(uint8_t{});
     case 16:
-      return CopyItems<uint16_t>(plan.loops, src, dst), true;
+      return copy_items(uint16_t{});
     case 32:
-      return CopyItems<uint32_t>(plan.loops, src, dst), true;
+      return copy_items(uint32_t{});
     case 64:
-      return CopyItems<uint64_t>(plan.loops, src, dst), true;
+      return copy_items(uint64_t{});
     default:
       return false;
   }
 }
 
-// Carries out `plan` if it is one run of bytes, as whoever takes outer axes
-// apart has it; else returns false. For runs that one worker keeps in cache.
-inline bool CopySingleRun(const Plan& plan, const std::byte* src,
-                          std::byte* dst) {
-  if (!plan.loops.empty() || !plan.places.empty() ||
-      (plan.run | plan.src_offset | plan.dst_offset) % 8 != 0)
+// Carries out `plan` if it is a few runs of bytes, as whoever takes outer axes
+// apart has it; else returns false. For what one worker keeps in cache.
+inline bool CopyFewRuns(const Plan& plan, const std::byte* src,
+                        std::byte* dst) {
+  if (!plan.places.empty() || CountRuns(plan, kFewRuns) > kFewRuns ||
+      !IsWholeUnits(plan))
     return false;
-  std::memcpy(dst + plan.dst_offset / 8, src + plan.src_offset / 8,
-              static_cast<size_t>(plan.run / 8));
+  const int64_t bytes = plan.run / 8;
+  src += plan.src_offset / 8;
+  dst += plan.dst_offset / 8;
+  auto copy = [bytes](std::byte* to, const std::byte* from) {
+    std::memcpy(to, from, static_cast<size_t>(bytes));
+  };
+  if (plan.loops.empty()) return copy(dst, src), true;
+  return CopyItems(plan.loops, src, dst, copy), true;
+}
+
+// Carries out `plan` if it transposes a matrix of a few KiB that has no gaps;
+// else returns false.
+inline bool CopyMatrix(const Plan& plan, const std::byte* src,
+                       const uint8_t* src_end, std::byte* dst) {
+  if (plan.item_bits % 8 != 0 || plan.loops.size() != 2 || !plan.places.empty())
+    return false;
+  const Loop& b = plan.loops[0];
+  const Loop& a = plan.loops[1];
+  const int64_t item = plan.run / 8;
+  if (b.src_stride != plan.run || a.dst_stride != plan.run ||
+      a.src_stride != b.extent * plan.run ||
+      b.dst_stride != a.extent * plan.run || !IsTransposable(item) ||
+      std::min(a.extent, b.extent) <= 4 ||
+      std::max(a.extent, b.extent) > kMaxOffsets ||
+      a.extent * b.extent * item > kMatrixBytes)
+    return false;
+  MoveBlocks(PlanMatrix(item, a.extent, b.extent),
+             reinterpret_cast<const uint8_t*>(src + plan.src_offset / 8),
+             src_end, reinterpret_cast<uint8_t*>(dst + plan.dst_offset / 8));
   return true;
 }
 

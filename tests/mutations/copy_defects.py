@@ -135,9 +135,20 @@ COPY = [
     ("kernels/copy/block/rows-inl.h",
      "uint8_t* const first = to + columns[0];",
      "uint8_t* const first = to;", ENGINE),
-    ("kernels/copy/tiny.h",
-     "(plan.run | plan.src_offset | plan.dst_offset) % 8 != 0",
-     "(plan.src_offset | plan.dst_offset) % 8 != 0", ENGINE),
+    # Runs that end within bytes, or one too few.
+    ("kernels/copy/tiny.h", "      !IsWholeUnits(plan))", "      false)",
+     ["tiny_test"]),
+    ("kernels/copy/tiny.h", "CountRuns(plan, kFewRuns) > kFewRuns",
+     "CountRuns(plan, kFewRuns) >= kFewRuns", ["tiny_test"]),
+    # Matrices with gaps, too large, or too thin.
+    ("kernels/copy/tiny.h", "a.src_stride != b.extent * plan.run",
+     "a.src_stride < b.extent * plan.run", ["tiny_test"]),
+    ("kernels/copy/tiny.h", "b.dst_stride != a.extent * plan.run",
+     "b.dst_stride < a.extent * plan.run", ["tiny_test"]),
+    ("kernels/copy/tiny.h", "a.extent * b.extent * item > kMatrixBytes",
+     "a.extent * b.extent * item >= kMatrixBytes", ["tiny_test"]),
+    ("kernels/copy/tiny.h", "std::min(a.extent, b.extent) <= 4",
+     "std::min(a.extent, b.extent) < 4", ["tiny_test"]),
     # Lines of a few columns side by side.
     ("kernels/copy/block/transpose-inl.h",
      "begin < num_b; begin += breadth)",

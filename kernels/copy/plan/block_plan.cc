@@ -232,4 +232,13 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   return plan;
 }
 
+BlockPlan PlanMatrix(int64_t item, int64_t num_a, int64_t num_b) {
+  BlockPlan plan;
+  plan.kernel = Kernel::kTranspose;
+  plan.item = plan.a.step = plan.b.step = item;
+  Append(plan.a, {num_a, num_b * item, item});
+  Append(plan.b, {num_b, item, num_a * item});
+  return plan;
+}
+
 }  // namespace axis

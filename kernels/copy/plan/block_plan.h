@@ -112,4 +112,10 @@ bool IsCompact(const ByteCopy& copy);
 BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
                      int64_t total_bytes, const Machine& machine);
 
+// Plans the transposition of a matrix without gaps, `num_b` columns of `num_a`
+// items in the destination. The plan refers to nothing.
+// REQUIRES: IsTransposable(item); both extents are 5 or more, and at most
+//           kMaxOffsets; the first cache holds both sides.
+BlockPlan PlanMatrix(int64_t item, int64_t num_a, int64_t num_b);
+
 }  // namespace axis
