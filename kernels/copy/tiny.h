@@ -10,7 +10,6 @@
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/block_plan.h"
-#include "kernels/copy/plan/transpose_plan.h"
 #include "kernels/plan.h"
 
 namespace axis {

@@ -60,7 +60,7 @@ COPY = [
      "no_gaps && plan.b.extent * item <= kStreamedRow", "false",
      ["block_plan_test"]),
     ("kernels/copy/plan/transpose_plan.cc",
-     "(!no_gaps || plan.a.extent * item < kLongRow)", "(true)",
+     "(!t.no_gaps || plan.a.extent * item < kLongRow)", "(true)",
      ["block_plan_test"]),
     ("kernels/copy/block/compact-inl.h",
      "reach_ = piece.at[loads - 1] + kPieceBytes;", "reach_ = kPieceBytes;",

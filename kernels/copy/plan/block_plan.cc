@@ -21,6 +21,10 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
+// Blocks that are put together in scratch are at most so large, that they fit
+// with two lines of room for each of their columns, of kLongItem or more.
+constexpr int64_t kStagedBlock = 512 << 10;
+
 // So much of runs that follow one another is moved in one go. A block holds at
 // most a quarter of it, for the place of each run is written down first; more
 // are its repetitions.

@@ -34,6 +34,11 @@ enum class Square : uint8_t {
              // shuffles, if the lines stay in the first cache meanwhile
 };
 
+// Whether registers transpose items of so many bytes.
+constexpr bool IsTransposable(int64_t item) {
+  return item <= 16 && (item & (item - 1)) == 0;
+}
+
 // The longest run that kShuffle is for.
 inline constexpr int64_t kMaxShuffle = 256;
 

@@ -23,10 +23,6 @@ inline constexpr int64_t kLongItem = 512;
 // Short repetitions are moved together until they make half of a first cache.
 inline constexpr int64_t kRepeatBytes = 16 << 10;
 
-// Blocks that are put together in scratch are at most so large, that they fit
-// with two lines of room for each of their columns, of kLongItem or more.
-inline constexpr int64_t kStagedBlock = 512 << 10;
-
 inline Loop Take(Loops& loops, size_t i) {
   const Loop loop = loops[i];
   loops.erase(loops.begin() + static_cast<ptrdiff_t>(i));

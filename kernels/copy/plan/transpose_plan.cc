@@ -4,24 +4,14 @@
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/spacing.h"
+#include "kernels/copy/plan/transpose_runs.h"
 
 namespace axis {
 namespace {
 
-// So many runs are written past the caches side by side.
-constexpr int64_t kStreamColumns = 32;
-
-// So many rows ahead the source is prefetched where few columns are swept.
-constexpr int64_t kSweepLead = 16;
-
 // Scratch has room for as many runs as a block has columns, of so many bytes
 // for each byte of items of 1 or 2.
 constexpr int64_t kWholeBytes = 2 << 10;
-
-// Blocks of columns that are put together in registers leave room in scratch,
-// by way of which they go where the destination begins inside an item.
-constexpr int64_t kRealignedBytes = 4 << 10;
-constexpr int64_t kRealignedColumns = 128;
 
 // Blocks that are fetched are at most so large, that they fit scratch with a
 // line of room for each of their rows.
@@ -37,113 +27,6 @@ constexpr int64_t kSpillBytes = 256 << 10;
 constexpr int64_t kStreamedBlock = 64 << 10;
 constexpr int64_t kStreamedRun = 1 << 10;
 constexpr int64_t kStreamedRow = 4 << 10;
-
-// How long the runs of blocks are.
-struct Runs {
-  int64_t a_bytes;  // written
-  int64_t b_bytes;  // read
-};
-
-// Past the caches. Larger blocks would evict what is prefetched before its
-// turn; those of short rows without gaps are small.
-Runs PlanStreamed(BlockPlan& plan, const Spacing& spacing, bool no_gaps) {
-  const int64_t item = spacing.item;
-  plan.stage = plan.stream = true;
-  plan.lead = kMaxOffsets;
-  // Columns that compete are better streamed in long runs, but where stores are
-  // wide, or rows compete as well.
-  const bool columns_compete =
-      spacing.column % (spacing.way * std::min<int64_t>(item, 4) / 8) == 0;
-  plan.lines = spacing.ColumnsAreLines() &&
-               (spacing.wide || spacing.RowsStayNear() || !columns_compete);
-  const bool is_small = no_gaps && plan.b.extent <= kStreamColumns / 2;
-  if (!spacing.wide) {
-    // A few columns that are not lines are best swept side by side through the
-    // caches.
-    if (is_small && !spacing.ColumnsAreLines()) {
-      plan.stage = plan.stream = false;
-      plan.lead = kSweepLead;
-      return {4096, kLongRow};
-    }
-    const bool short_runs =
-        item < 8 && (spacing.RowsCompete() || spacing.ColumnsAreLines());
-    return {short_runs ? 512 : 1024, kLongRow};
-  }
-  const bool narrow_runs = plan.lines && !spacing.RowsCompete();
-  const int64_t b_bytes =
-      item >= 8 ? 512
-                : (narrow_runs ? std::max(kLineBytes, kStreamColumns * item)
-                               : kLongRow);
-  const bool short_runs = item < 8 && spacing.RowsCompete();
-  return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
-}
-
-// In cache, columns that compete are kept few where stores are wide. Where they
-// are not, long rows are worth more.
-Runs PlanCached(const Spacing& spacing) {
-  const bool few = spacing.wide && spacing.ColumnsCompete();
-  return {512, few ? kLineBytes : 512};
-}
-
-// Of squares, only what is short is worth prefetching. Columns that compete are
-// taken to their end, a line's items side by side, unless pages compete as
-// well.
-Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
-  const int64_t item = spacing.item;
-  plan.squares = Square::kWhole;
-  plan.fetch = false;
-  const bool is_short = plan.a.extent * item < kLongRow;
-  const bool evict_each_other = spacing.row % (16 * spacing.way) == 0;
-  if (spacing.row > kLongRow && (!is_short || evict_each_other)) plan.lead = 0;
-  if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
-    plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
-  return {1024, item == 1 ? 512 : 1024};
-}
-
-// Lines past the caches in pairs. Whoever reads from far away reads rows as
-// fast one line at a time, and foresees them by himself. Squares of bytes take
-// so many shuffles that they gain only where rows compete, and the last one of
-// short rows takes in much of the one before.
-Runs PlanPairs(BlockPlan& plan, const Spacing& spacing) {
-  const int64_t item = spacing.item;
-  const int64_t a_bytes = plan.a.extent * item, b_bytes = plan.b.extent * item;
-  const bool squares = a_bytes >= kLineBytes && b_bytes >= kLineBytes &&
-                       (b_bytes % kLineBytes == 0 || b_bytes >= kLongRow) &&
-                       (item > 1 || spacing.row % (spacing.way / 8) == 0);
-  plan.pairs = true;
-  plan.fetch = false;
-  plan.lead = 0;
-  plan.breadth = kMaxOffsets;
-  plan.squares = !squares                              ? Square::kNone
-                 : item == 2 && !spacing.RowsCompete() ? Square::kByPiece
-                                                       : Square::kWhole;
-  if (spacing.RowsCompete()) return {256, 4096};
-  return {1024, item == 1 ? 512 : 1024};
-}
-
-// Whether rows that compete are better read to scratch first.
-bool Fetches(const Spacing& spacing, bool stream) {
-  if (!spacing.RowsCompete()) return false;
-  if (spacing.item <= (spacing.wide ? 1 : 2)) return true;
-  return spacing.item == 4 && !stream && spacing.RowsStayNear() &&
-         spacing.ColumnsWait();
-}
-
-// In cache, blocks that stay in the first one were fastest.
-Runs FetchedRuns(const Spacing& spacing, bool stream) {
-  if (spacing.wide) return {512, 512};
-  return {stream ? 512 : spacing.item == 4 ? 256 : 128, 256};
-}
-
-// How many columns are written side by side. Few only if the rest of their rows
-// is still there when its turn comes.
-int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
-  const bool rows_stay =
-      !spacing.RowsCompete() || fetch || (stream && spacing.RowsStayNear());
-  const bool gains = stream ? spacing.item <= 8 : spacing.item == 4;
-  if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
-  return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
-}
 
 // Whether columns follow one another in the destination.
 bool ArePacked(const BlockPlan& plan) {
@@ -166,6 +49,46 @@ bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
   return plan.columns.empty() && spacing.row >= kLineBytes &&
          b_bytes < kLineBytes && plan.b.extent < plan.a.extent &&
          !(b_bytes >= kPiece && Spills(plan));
+}
+
+// Whether blocks go by way of scratch to lines that take two stores each.
+bool IsStaged(const BlockPlan& plan, const Transposition& t) {
+  return plan.stage && !t.spacing.wide && !plan.fetch;
+}
+
+// Lets columns take in the loops that continue them.
+void GrowColumns(BlockPlan& plan, const Transposition& t, int64_t a_bytes,
+                 Loops& loops) {
+  const int64_t item = plan.item;
+  const bool squares = plan.squares != Square::kNone;
+  const bool staged = IsStaged(plan, t);
+  // Squares gain from rows of other loops only where runs are short.
+  if (staged ? plan.lines : !squares || plan.a.extent * item < kLongRow)
+    Grow(plan.a, &Loop::dst_stride, item,
+         squares ? 2 * kLongRow : std::max(a_bytes, kLongItem), loops,
+         plan.lines && !t.spacing.wide ? Part::kLines : Part::kAtMost);
+  if (!staged) return;
+  plan.lines = plan.lines && AreLines(plan, loops);
+  // Rows that follow one another are left to themselves.
+  if (!plan.lines && (!t.no_gaps || plan.a.extent * item < kLongRow))
+    Grow(plan.a, &Loop::dst_stride, item, kStreamedRun, loops, Part::kNearest);
+}
+
+// Lets rows take in the loops that continue them.
+void GrowRows(BlockPlan& plan, int64_t b_bytes, Part parts, Loops& loops) {
+  const int64_t item = plan.item;
+  if (Spills(plan)) {
+    // What takes less than a vector is taken further, though columns no longer
+    // follow one another then.
+    if (plan.b.extent * item < 2 * kPiece)
+      Grow(plan.b, &Loop::src_stride, item, kApartBytes / plan.a.extent, loops);
+    return;
+  }
+  // What fits a few vectors is best left alone.
+  const bool alone = ArePacked(plan) && plan.b.extent * item >= kPiece &&
+                     FitsVectors(plan.a.extent, plan.b.extent, item);
+  if (plan.columns.empty() && !alone)
+    Grow(plan.b, &Loop::src_stride, item, b_bytes, loops, parts);
 }
 
 // Short runs gain nothing from being put together, unless only that makes lines
@@ -194,93 +117,54 @@ void CutStreamed(BlockPlan& plan, bool no_gaps, int64_t a_bytes) {
       kMaxOffsets);
 }
 
+// Cuts everything else.
+void CutBlocks(BlockPlan& plan, const Transposition& t, const Runs& runs) {
+  const int64_t item = plan.item;
+  Cut(plan.a, item, runs.a_bytes);
+  if (!t.stream || t.spacing.wide) return Cut(plan.b, item, runs.b_bytes);
+  const int64_t run = std::min(plan.a.extent * item, runs.a_bytes);
+  CutEvenly(plan.b, item, runs.b_bytes,
+            plan.fetch ? kFetchedBlock / run : kMaxOffsets);
+}
+
 }  // namespace
 
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                    const Machine& machine) {
   plan.kernel = Kernel::kTranspose;
-  const Spacing spacing(plan, machine);
+  const Transposition t(plan, total_bytes, machine);
+  const Spacing& spacing = t.spacing;
   const int64_t item = plan.item;
-  const bool no_gaps = spacing.row == plan.b.extent * item;
-  const bool in_l2 = total_bytes < machine.l2;
-  const bool past_caches =
-      machine.StreamsTiles(total_bytes, spacing.ColumnsWait());
-  const bool stream = past_caches || machine.StreamsLines(total_bytes);
-  Runs runs =
-      stream ? PlanStreamed(plan, spacing, no_gaps) : PlanCached(spacing);
-  plan.fetch = !in_l2 && Fetches(spacing, stream);
-  if (plan.fetch) runs = FetchedRuns(spacing, stream);
-  if (!in_l2) plan.breadth = BreadthOf(spacing, stream, plan.fetch);
-  const bool in_second = in_l2 && total_bytes > machine.l1;
-  if (spacing.AreSquares(stream, in_second) &&
-      plan.a.extent * item >= kLineBytes && plan.b.extent * item >= kLineBytes)
-    runs = PlanSquares(plan, spacing, stream);
+  Runs runs = ChooseRuns(plan, t);
   if (RowsGoFirst(plan, spacing))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
-  const bool squares = plan.squares != Square::kNone;
-  const bool staged = plan.stage && !spacing.wide && !plan.fetch;
-  // Squares gain from rows of other loops only where runs are short.
-  if (staged ? plan.lines : !squares || plan.a.extent * item < kLongRow)
-    Grow(plan.a, &Loop::dst_stride, item,
-         squares ? 2 * kLongRow : std::max(runs.a_bytes, kLongItem), loops,
-         plan.lines && !spacing.wide ? Part::kLines : Part::kAtMost);
-  if (staged) {
-    plan.lines = plan.lines && AreLines(plan, loops);
-    // Rows that follow one another are left to themselves.
-    if (!plan.lines && (!no_gaps || plan.a.extent * item < kLongRow))
-      Grow(plan.a, &Loop::dst_stride, item, kStreamedRun, loops,
-           Part::kNearest);
-  }
+  GrowColumns(plan, t, runs.a_bytes, loops);
   const int64_t run = plan.a.extent * item;
-  const bool is_short = run < 256;
-  const bool spills = Spills(plan);
+  const bool is_short = run < kLongRow, spills = Spills(plan);
   // What spills is written in one go; else a few KiB of the destination again.
   if (spills) {
     runs.b_bytes = 4096;
-  } else if (stream && is_short) {
+  } else if (t.stream && is_short) {
     runs.b_bytes = 512;
   }
-  // Rows that take less than a vector are taken further, though columns no
-  // longer follow one another then.
-  if (spills && plan.b.extent * item < 2 * kPiece)
-    Grow(plan.b, &Loop::src_stride, item, kApartBytes / plan.a.extent, loops);
-  // What fits a few vectors is best left alone.
-  const bool alone = ArePacked(plan) && plan.b.extent * item >= kPiece &&
-                     FitsVectors(plan.a.extent, plan.b.extent, item);
-  if (plan.columns.empty() && !alone && !spills)
-    Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops,
-         staged && !is_short ? Part::kNearest : Part::kAtMost);
+  const bool staged = IsStaged(plan, t) && !is_short && !spills;
+  GrowRows(plan, runs.b_bytes, staged ? Part::kNearest : Part::kAtMost, loops);
   // Runs that begin and end within lines are best written whole.
   if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
-  if (stream && spacing.Pairs()) {
-    runs = PlanPairs(plan, spacing);
-  } else if (stream && spacing.Realigns(run)) {
-    plan.realigns = true;
-    runs = {kRealignedBytes, kRealignedColumns * item};
-  }
-  if (staged && !is_short && !spills) {
-    CutStreamed(plan, no_gaps, runs.a_bytes);
-  } else {
-    Cut(plan.a, item, runs.a_bytes);
-    if (stream && !spacing.wide) {
-      CutEvenly(plan.b, item, runs.b_bytes,
-                (plan.fetch ? kFetchedBlock : kStagedBlock) /
-                    std::min(run, runs.a_bytes));
-    } else {
-      Cut(plan.b, item, runs.b_bytes);
-    }
-  }
+  runs = ChooseInRegisters(plan, t, run, runs);
+  staged ? CutStreamed(plan, t.no_gaps, runs.a_bytes)
+         : CutBlocks(plan, t, runs);
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.lines = plan.lines && AreLines(plan, loops);
   plan.carry = plan.stage && plan.stream && plan.a.block < plan.a.extent;
   // What is prefetched of rows that compete is evicted before its turn; from a
   // cache that is far away, and in squares, a core foresees rows by itself.
   if ((plan.lines && spacing.RowsStayNear()) ||
-      (spacing.far && (plan.realigns || squares)))
+      (spacing.far && (plan.realigns || plan.squares != Square::kNone)))
     plan.lead = 0;
-  if (is_short) PlanShort(plan, run, past_caches);
+  if (is_short) PlanShort(plan, run, t.past_caches);
   Repeat(plan, loops, plan.fetch ? 1 : spills ? kSpillBytes : kRepeatBytes);
   plan.outer = loops;
 }

@@ -10,11 +10,6 @@
 
 namespace axis {
 
-// Whether registers transpose items of so many bytes.
-constexpr bool IsTransposable(int64_t item) {
-  return item <= 16 && (item & (item - 1)) == 0;
-}
-
 // Completes `plan`, which has an item and a loop on either side; `loops` are
 // the others. What is best was measured; see tests/bench.
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,

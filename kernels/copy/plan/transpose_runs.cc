@@ -1,0 +1,154 @@
+#include "kernels/copy/plan/transpose_runs.h"
+
+#include <algorithm>
+
+#include "kernels/copy/block.h"
+
+namespace axis {
+namespace {
+
+// So many runs are written past the caches side by side.
+constexpr int64_t kStreamColumns = 32;
+
+// So many rows ahead the source is prefetched where few columns are swept.
+constexpr int64_t kSweepLead = 16;
+
+// Blocks of columns that are put together in registers leave room in scratch,
+// by way of which they go where the destination begins inside an item.
+constexpr int64_t kRealignedBytes = 4 << 10;
+constexpr int64_t kRealignedColumns = 128;
+
+// Past the caches. Larger blocks would evict what is prefetched before its
+// turn; those of short rows without gaps are small.
+Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
+  const Spacing& spacing = t.spacing;
+  const int64_t item = spacing.item;
+  plan.stage = plan.stream = true;
+  plan.lead = kMaxOffsets;
+  // Columns that compete are better streamed in long runs, but where stores are
+  // wide, or rows compete as well.
+  const bool columns_compete =
+      spacing.column % (spacing.way * std::min<int64_t>(item, 4) / 8) == 0;
+  plan.lines = spacing.ColumnsAreLines() &&
+               (spacing.wide || spacing.RowsStayNear() || !columns_compete);
+  const bool is_small = t.no_gaps && plan.b.extent <= kStreamColumns / 2;
+  if (!spacing.wide) {
+    // A few columns that are not lines are best swept side by side through the
+    // caches.
+    if (is_small && !spacing.ColumnsAreLines()) {
+      plan.stage = plan.stream = false;
+      plan.lead = kSweepLead;
+      return {4096, kLongRow};
+    }
+    const bool short_runs =
+        item < 8 && (spacing.RowsCompete() || spacing.ColumnsAreLines());
+    return {short_runs ? 512 : 1024, kLongRow};
+  }
+  const bool narrow_runs = plan.lines && !spacing.RowsCompete();
+  const int64_t b_bytes =
+      item >= 8 ? 512
+                : (narrow_runs ? std::max(kLineBytes, kStreamColumns * item)
+                               : kLongRow);
+  const bool short_runs = item < 8 && spacing.RowsCompete();
+  return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
+}
+
+// In cache, columns that compete are kept few where stores are wide. Where they
+// are not, long rows are worth more.
+Runs PlanCached(const Spacing& spacing) {
+  const bool few = spacing.wide && spacing.ColumnsCompete();
+  return {512, few ? kLineBytes : 512};
+}
+
+// Of squares, only what is short is worth prefetching. Columns that compete are
+// taken to their end, a line's items side by side, unless pages compete as
+// well.
+Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
+  const int64_t item = spacing.item;
+  plan.squares = Square::kWhole;
+  plan.fetch = false;
+  const bool is_short = plan.a.extent * item < kLongRow;
+  const bool evict_each_other = spacing.row % (16 * spacing.way) == 0;
+  if (spacing.row > kLongRow && (!is_short || evict_each_other)) plan.lead = 0;
+  if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
+    plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
+  return {1024, item == 1 ? 512 : 1024};
+}
+
+// Lines past the caches in pairs. Whoever reads from far away reads rows as
+// fast one line at a time, and foresees them by himself. Squares of bytes take
+// so many shuffles that they gain only where rows compete, and the last one of
+// short rows takes in much of the one before.
+Runs PlanPairs(BlockPlan& plan, const Spacing& spacing) {
+  const int64_t item = spacing.item;
+  const int64_t a_bytes = plan.a.extent * item, b_bytes = plan.b.extent * item;
+  const bool squares = a_bytes >= kLineBytes && b_bytes >= kLineBytes &&
+                       (b_bytes % kLineBytes == 0 || b_bytes >= kLongRow) &&
+                       (item > 1 || spacing.row % (spacing.way / 8) == 0);
+  plan.pairs = true;
+  plan.fetch = false;
+  plan.lead = 0;
+  plan.breadth = kMaxOffsets;
+  plan.squares = !squares                              ? Square::kNone
+                 : item == 2 && !spacing.RowsCompete() ? Square::kByPiece
+                                                       : Square::kWhole;
+  if (spacing.RowsCompete()) return {256, 4096};
+  return {1024, item == 1 ? 512 : 1024};
+}
+
+// Whether rows that compete are better read to scratch first.
+bool Fetches(const Spacing& spacing, bool stream) {
+  if (!spacing.RowsCompete()) return false;
+  if (spacing.item <= (spacing.wide ? 1 : 2)) return true;
+  return spacing.item == 4 && !stream && spacing.RowsStayNear() &&
+         spacing.ColumnsWait();
+}
+
+// In cache, blocks that stay in the first one were fastest.
+Runs FetchedRuns(const Spacing& spacing, bool stream) {
+  if (spacing.wide) return {512, 512};
+  return {stream ? 512 : spacing.item == 4 ? 256 : 128, 256};
+}
+
+// How many columns are written side by side. Few only if the rest of their rows
+// is still there when its turn comes.
+int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
+  const bool rows_stay =
+      !spacing.RowsCompete() || fetch || (stream && spacing.RowsStayNear());
+  const bool gains = stream ? spacing.item <= 8 : spacing.item == 4;
+  if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
+  return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
+}
+
+}  // namespace
+
+Transposition::Transposition(const BlockPlan& plan, int64_t total_bytes,
+                             const Machine& machine)
+    : spacing(plan, machine),
+      no_gaps(spacing.row == plan.b.extent * plan.item),
+      in_l2(total_bytes < machine.l2),
+      in_second(in_l2 && total_bytes > machine.l1),
+      past_caches(machine.StreamsTiles(total_bytes, spacing.ColumnsWait())),
+      stream(past_caches || machine.StreamsLines(total_bytes)) {}
+
+Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
+  const Spacing& spacing = t.spacing;
+  const bool squares = spacing.AreSquares(t.stream, t.in_second) &&
+                       plan.a.extent * plan.item >= kLineBytes &&
+                       plan.b.extent * plan.item >= kLineBytes;
+  Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(spacing);
+  plan.fetch = !t.in_l2 && Fetches(spacing, t.stream);
+  if (plan.fetch) runs = FetchedRuns(spacing, t.stream);
+  if (!t.in_l2) plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
+  return squares ? PlanSquares(plan, spacing, t.stream) : runs;
+}
+
+Runs ChooseInRegisters(BlockPlan& plan, const Transposition& t, int64_t run,
+                       const Runs& runs) {
+  if (t.stream && t.spacing.Pairs()) return PlanPairs(plan, t.spacing);
+  if (!t.stream || !t.spacing.Realigns(run)) return runs;
+  plan.realigns = true;
+  return {kRealignedBytes, kRealignedColumns * plan.item};
+}
+
+}  // namespace axis
