@@ -75,21 +75,25 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   const uint8_t* const end = Bytes(from + whole.bytes().size());
   absl::InlinedVector<Move, 4> moves;
   for (const Target& target : targets) {
-    if (target.plan->run == 0 || CopyTiny(*target.plan, from, target.dst) ||
+    const Plan& plan = *target.plan;
+    // What takes less time than a plan for blocks.
+    if (plan.run == 0 || CopyTiny(plan, from, target.dst) ||
         (total_bytes < kSerialBytes &&
-         (CopyFewRuns(*target.plan, from, target.dst) ||
-          CopyMatrix(*target.plan, from, end, target.dst))))
+         (CopyFewRuns(plan, from, target.dst) ||
+          CopyMatrix(plan, from, end, target.dst))) ||
+        (targets.size() == 1 &&
+         CopyTiny(plan, from, target.dst, kTinyItemsAlone)))
       continue;
-    if (!target.plan->places.empty()) {
-      const Move move = MoveOf(*target.plan, from, target.dst);
-      MoveGather(move.copy, target.plan->places, move.src, end, move.dst);
-    } else if (!IsWholeUnits(*target.plan)) {
-      MoveNarrow(*target.plan, Bytes(from), Bytes(target.dst));
+    if (!plan.places.empty()) {
+      const Move move = MoveOf(plan, from, target.dst);
+      MoveGather(move.copy, plan.places, move.src, end, move.dst);
+    } else if (!IsWholeUnits(plan)) {
+      MoveNarrow(plan, Bytes(from), Bytes(target.dst));
     } else if (targets.size() == 1) {
-      Move move = MoveOf(*target.plan, from, target.dst);
+      Move move = MoveOf(plan, from, target.dst);
       MoveAll({&move, 1}, end, total_bytes);
     } else {
-      moves.push_back(MoveOf(*target.plan, from, target.dst));
+      moves.push_back(MoveOf(plan, from, target.dst));
     }
   }
   if (!moves.empty()) MoveAll(moves, end, total_bytes);

@@ -14,7 +14,10 @@
 
 namespace axis {
 
+// So many items are moved one by one in less time than a plan takes: of one
+// target among several, which are better read together, and of a single one.
 inline constexpr int64_t kTinyItems = 64;
+inline constexpr int64_t kTinyItemsAlone = 256;
 
 // Of so many runs the C library has moved each before a plan were made.
 inline constexpr int64_t kFewRuns = 32;
@@ -70,11 +73,12 @@ inline int64_t CountRuns(const Plan& plan, int64_t most) {
   return runs;
 }
 
-// Carries out `plan` if it is tiny, its items of a usual size; else returns
-// false.
-inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst) {
+// Carries out `plan` if it has `most` items or fewer, of a usual size; else
+// returns false.
+inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst,
+                     int64_t most = kTinyItems) {
   if (plan.item_bits % 8 != 0 || plan.loops.empty() || !plan.places.empty() ||
-      CountRuns(plan, kTinyItems) > kTinyItems)
+      CountRuns(plan, most) > most)
     return false;
   src += plan.src_offset / 8;
   dst += plan.dst_offset / 8;

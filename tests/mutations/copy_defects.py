@@ -135,6 +135,8 @@ COPY = [
     ("kernels/copy/block/rows-inl.h",
      "uint8_t* const first = to + columns[0];",
      "uint8_t* const first = to;", ENGINE),
+    ("kernels/copy/tiny.h", "CountRuns(plan, most) > most)",
+     "CountRuns(plan, most) >= most)", ["tiny_test"]),
     # Runs that end within bytes, or one too few.
     ("kernels/copy/tiny.h", "      !IsWholeUnits(plan))", "      false)",
      ["tiny_test"]),

@@ -51,6 +51,21 @@ TEST(TinyTest, TransposesMatricesOfEveryShape) {
   }
 }
 
+TEST(TinyTest, MovesAFewItemsOfEveryShape) {
+  static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 24, 128};
+  Checker checker(1 << 20);
+  EveryTarget target;
+  Random& random = checker.random();
+  for (size_t i = 0; i < kCases && !HasFailure(); ++i) {
+    target.Use(i);
+    const Shape shape = {random.In(1, 5), random.In(1, 9), random.In(1, 9),
+                         random.In(1, 3)};
+    const View src = Permute(Dense(shape), random.Order(4));
+    checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
+                  Reach(Dense(shape)));
+  }
+}
+
 // Of whole bytes or not, in any order.
 TEST(TinyTest, CopiesAFewRunsOfEveryLength) {
   static const std::vector<int64_t> kWidths = {8, 32, 24, 128, 4, 1, 3, 6};
@@ -75,17 +90,29 @@ TEST(TinyTest, CopiesAFewRunsOfEveryLength) {
   }
 }
 
-// Whether `plan` is carried out at once.
+// How a plan is carried out without one for blocks.
 struct Taken {
-  bool as_runs, as_matrix;
+  bool as_items, as_runs, as_matrix;
 };
 
 Taken Take(const View& src, int64_t bits) {
   static std::vector<std::byte> from(1 << 20), to(1 << 20);
   const Plan plan = *CompilePlan(src, Dense(ShapeOf(src)), bits);
   const auto* end = reinterpret_cast<const uint8_t*>(from.data() + from.size());
-  return {CopyFewRuns(plan, from.data(), to.data()),
+  return {CopyTiny(plan, from.data(), to.data(), kTinyItemsAlone),
+          CopyFewRuns(plan, from.data(), to.data()),
           CopyMatrix(plan, from.data(), end, to.data())};
+}
+
+TEST(TinyTest, TakesAsManyItemsAsThereMayBe) {
+  auto items = [](int64_t count, int64_t bits) {
+    return Take(Matrix(count / 4, 1, 4, count / 4), bits).as_items;
+  };
+  EXPECT_TRUE(items(kTinyItemsAlone, 8));
+  EXPECT_TRUE(items(kTinyItemsAlone, 64));
+  EXPECT_FALSE(items(kTinyItemsAlone + 4, 8));
+  EXPECT_FALSE(items(8, 24));  // of no usual size
+  EXPECT_FALSE(items(8, 4));
 }
 
 TEST(TinyTest, TakesAsManyRunsAsThereMayBe) {
