@@ -76,6 +76,28 @@ TEST(BlockPlanTest, SidesGrowToAboutAKibWithoutLookups) {
   EXPECT_EQ(plan(1, 400, 200).a.extent, 400);
 }
 
+TEST(BlockPlanTest, ShortColumnsThatFollowOneAnotherAreMovedInOneGo) {
+  // 4-byte items, x times 40 matrices of `b` columns of 5, by 1, 0, 3, 2: how
+  // far apart in the destination those are that are moved in one go.
+  const auto step = [](int64_t x, int64_t b, int64_t total_bytes,
+                       int64_t shuffle = 64) {
+    const ByteCopy copy{4,
+                        {{40, b * 20, x * b * 20},
+                         {x, 40 * b * 20, b * 20},
+                         {b, 4, 20},
+                         {5, b * 4, 4}}};
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle})
+        .batch.dst_stride;
+  };
+  constexpr int64_t kInCache = 100000, kPastCaches = int64_t{1} << 30;
+  EXPECT_EQ(step(4, 30, kInCache), 600);
+  EXPECT_EQ(step(3, 30, kInCache), 1800);  // too little
+  EXPECT_EQ(step(30, 12, kInCache), 240);
+  EXPECT_EQ(step(30, 13, kPastCaches), 260);
+  EXPECT_EQ(step(30, 12, kPastCaches), 7200);  // reads too little at a time
+  EXPECT_EQ(step(4, 30, kInCache, 256), 2400);
+}
+
 TEST(BlockPlanTest, RowsOfTilesAreReadWholeUpTo12KiB) {
   const Machine machine = {.shuffle = 64};
   EXPECT_EQ(PlanStreamed(128, 1000, 9, machine).b.block, 9);
