@@ -5,6 +5,7 @@
 #include <hwy/targets.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -131,6 +132,17 @@ class Checker {
   GuardedBuffer src_;
   std::vector<std::unique_ptr<GuardedBuffer>> dst_;
 };
+
+// Calls f `count` times, on one target after the other, until it fails.
+inline void OnEveryTarget(int64_t count,
+                          const std::function<void(Random&, Checker&)>& f) {
+  Checker checker(1 << 20);
+  EveryTarget target;
+  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
+    target.Use(static_cast<size_t>(i));
+    f(checker.random(), checker);
+  }
+}
 
 // Checks a plan that takes `channels` channels, in blocks, to places in blocks:
 // as oneDNN's Shuffle does, but any channel may come from anywhere.

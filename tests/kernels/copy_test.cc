@@ -8,7 +8,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdlib>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -23,6 +22,7 @@ namespace {
 
 using testing::Checker;
 using testing::EveryTarget;
+using testing::OnEveryTarget;
 using testing::Random;
 using testing::RandomLayout;
 using testing::RandomShape;
@@ -35,17 +35,6 @@ int64_t CountFromEnvironment(int64_t otherwise) {
 }
 
 constexpr int64_t kElements = 6000;
-
-// Calls f `count` times, on one target after the other, until it fails.
-void OnEveryTarget(int64_t count,
-                   const std::function<void(Random&, Checker&)>& f) {
-  Checker checker(1 << 20);
-  EveryTarget target;
-  for (int64_t i = 0; i < count && !::testing::Test::HasFailure(); ++i) {
-    target.Use(static_cast<size_t>(i));
-    f(checker.random(), checker);
-  }
-}
 
 TEST(CopyTest, MovesWhatRandomPlansSay) {
   static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24, 48, 256};

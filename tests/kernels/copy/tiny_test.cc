@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -19,7 +18,7 @@ namespace axis {
 namespace {
 
 using testing::Checker;
-using testing::EveryTarget;
+using testing::OnEveryTarget;
 using testing::Random;
 using testing::Reach;
 
@@ -35,11 +34,7 @@ View Matrix(int64_t columns, int64_t column_step, int64_t rows,
 
 TEST(TinyTest, TransposesMatricesOfEveryShape) {
   static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 128, 24};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  for (size_t i = 0; i < kCases && !HasFailure(); ++i) {
-    target.Use(i);
+  OnEveryTarget(kCases, [](Random& random, Checker& checker) {
     const int64_t rows = random.In(1, random.OneIn(4) ? 1100 : 70);
     const int64_t columns = random.In(1, random.OneIn(4) ? 300 : 70);
     // With gaps on one side, or on both, no matrix of its own.
@@ -48,32 +43,24 @@ TEST(TinyTest, TransposesMatricesOfEveryShape) {
     const View src = Matrix(columns, 1, rows, columns + src_gap);
     checker.Check({src}, {Matrix(columns, rows + dst_gap, rows, 1)},
                   random.Of(kWidths), Reach(src));
-  }
+  });
 }
 
 TEST(TinyTest, MovesAFewItemsOfEveryShape) {
   static const std::vector<int64_t> kWidths = {8, 16, 32, 64, 24, 128};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  for (size_t i = 0; i < kCases && !HasFailure(); ++i) {
-    target.Use(i);
+  OnEveryTarget(kCases, [](Random& random, Checker& checker) {
     const Shape shape = {random.In(1, 5), random.In(1, 9), random.In(1, 9),
                          random.In(1, 3)};
     const View src = Permute(Dense(shape), random.Order(4));
     checker.Check({src}, {Dense(ShapeOf(src))}, random.Of(kWidths),
                   Reach(Dense(shape)));
-  }
+  });
 }
 
 // Of whole bytes or not, in any order.
 TEST(TinyTest, CopiesAFewRunsOfEveryLength) {
   static const std::vector<int64_t> kWidths = {8, 32, 24, 128, 4, 1, 3, 6};
-  Checker checker(1 << 20);
-  EveryTarget target;
-  Random& random = checker.random();
-  for (size_t i = 0; i < kCases && !HasFailure(); ++i) {
-    target.Use(i);
+  OnEveryTarget(kCases, [](Random& random, Checker& checker) {
     const int64_t bits = random.Of(kWidths);
     const Shape shape = {random.In(1, 4), random.In(1, 4), random.In(1, 4),
                          random.In(1, random.OneIn(4) ? 1000 : 40)};
@@ -87,7 +74,7 @@ TEST(TinyTest, CopiesAFewRunsOfEveryLength) {
                          ? *Slice(Dense(ShapeOf(all)), 3, 0, run)
                          : Dense(ShapeOf(src));
     checker.Check({src}, {dst}, bits, Reach(Dense(shape)));
-  }
+  });
 }
 
 // How a plan is carried out without one for blocks.
