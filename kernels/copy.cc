@@ -65,8 +65,9 @@ int64_t BytesOf(std::span<const Target> targets) {
 }  // namespace
 
 int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
+  const int64_t most_items = targets.size() == 1 ? kTinyItemsAlone : kTinyItems;
   if (src.size() == 1 && targets.size() == 1 &&
-      CopyTiny(*targets[0].plan, src[0].data(), targets[0].dst))
+      CopyTiny(*targets[0].plan, src[0].data(), targets[0].dst, most_items))
     return 0;
   const int64_t total_bytes = BytesOf(targets);
   if (src.size() > 1 && CopyPieces(src, targets, total_bytes, pool)) return 0;
@@ -77,12 +78,10 @@ int64_t Copy(Pieces src, std::span<const Target> targets, BufferPool* pool) {
   for (const Target& target : targets) {
     const Plan& plan = *target.plan;
     // What takes less time than a plan for blocks.
-    if (plan.run == 0 || CopyTiny(plan, from, target.dst) ||
+    if (plan.run == 0 || CopyTiny(plan, from, target.dst, most_items) ||
         (total_bytes < kSerialBytes &&
          (CopyFewRuns(plan, from, target.dst) ||
-          CopyMatrix(plan, from, end, target.dst))) ||
-        (targets.size() == 1 &&
-         CopyTiny(plan, from, target.dst, kTinyItemsAlone)))
+          CopyMatrix(plan, from, end, target.dst))))
       continue;
     if (!plan.places.empty()) {
       const Move move = MoveOf(plan, from, target.dst);

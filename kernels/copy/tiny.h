@@ -19,7 +19,7 @@ namespace axis {
 inline constexpr int64_t kTinyItems = 64;
 inline constexpr int64_t kTinyItemsAlone = 256;
 
-// Of so many runs the C library has moved each before a plan were made.
+// So many runs the C library moves in less time than a plan takes.
 inline constexpr int64_t kFewRuns = 32;
 
 // Of matrices so large the first cache holds both sides.
@@ -76,7 +76,7 @@ inline int64_t CountRuns(const Plan& plan, int64_t most) {
 // Carries out `plan` if it has `most` items or fewer, of a usual size; else
 // returns false.
 inline bool CopyTiny(const Plan& plan, const std::byte* src, std::byte* dst,
-                     int64_t most = kTinyItems) {
+                     int64_t most) {
   if (plan.item_bits % 8 != 0 || plan.loops.empty() || !plan.places.empty() ||
       CountRuns(plan, most) > most)
     return false;
