@@ -67,6 +67,8 @@ inline bool StartsAtLines(const Block& block) {
 // Whether all columns of `block` start at a multiple of `bytes`.
 inline bool ColumnsStartAt(const Block& block, int64_t bytes) {
   if (!StartsAt(block, bytes)) return false;
+  if (block.column_step != 0)
+    return (block.columns[0] | block.column_step) % bytes == 0;
   int64_t bits = 0;
   for (int64_t b = 0; b < block.num_b; ++b) bits |= block.columns[b];
   return bits % bytes == 0;

@@ -61,6 +61,65 @@ HWY_INLINE auto LoadPieces(Row row, int64_t i, int64_t gap) {
   }
 }
 
+// `at`, but hidden from the compiler: it would work out the addresses of all
+// rows beforehand, and has no registers for so many.
+template <class Byte>
+HWY_INLINE Byte* Hidden(Byte* at) {
+  asm volatile("" : "+r"(at));
+  return at;
+}
+
+// Loads rows that are `step` apart in their order, a piece of each: into each
+// block of a vector one of every kPieceItems-th.
+template <int64_t kBytes, int64_t kItem>
+class RowLoader {
+ public:
+  HWY_INLINE RowLoader(const uint8_t* src, int64_t step) : step_(step) {
+    for (int64_t i = 0; i < kBlocks; ++i)
+      at_[i] = src + i * (kPieceBytes / kItem) * step;
+  }
+
+  HWY_INLINE auto Next() {
+    const auto x = LoadPieces<kBytes, kItem>(
+        [this](int64_t i) HWY_ATTR { return at_[i]; }, 0, 1);
+    for (const uint8_t*& at : at_) at = Hidden(at + step_);
+    return x;
+  }
+
+ private:
+  static constexpr int64_t kBlocks = kBytes / kPieceBytes;
+
+  const int64_t step_;
+  const uint8_t* at_[kBlocks];
+};
+
+// So many addresses, each `step` from the one before, that go on together.
+template <class Byte, int64_t kCount>
+class Strided {
+ public:
+  HWY_INLINE Strided(Byte* first, int64_t step) : step_(step) {
+    for (Byte*& at : groups_) {
+      at = first;
+      first += kGroup * step;
+    }
+  }
+
+  HWY_INLINE Byte* operator()(int64_t i) const {
+    return groups_[i / kGroup] + i % kGroup * step_;
+  }
+
+  HWY_INLINE void Advance(int64_t bytes) {
+    for (Byte*& at : groups_) at = Hidden(at + bytes);
+  }
+
+ private:
+  // What an instruction can add to one address.
+  static constexpr int64_t kGroup = std::min<int64_t>(kCount, 8);
+
+  const int64_t step_;
+  Byte* groups_[kCount / kGroup];
+};
+
 // Transposes kItems vectors of kItems items a block, in every block: log2
 // rounds of perfect shuffles of the whole rotate the bits of an item's place
 // until row and column have changed roles.

@@ -37,6 +37,15 @@ class Prefetcher {
   // Whether there is anything left to ask for.
   bool has_block() const { return block_ != nullptr; }
 
+  // How many lines to ask for with each `items` of `rows` rows of `block`; 0 if
+  // there is nothing to ask for.
+  int64_t Pace(const Block& block, int64_t rows, int64_t items) const {
+    if (!has_block()) return 0;
+    const int64_t steps = (block.num_b + items - 1) / items;
+    const int64_t lines = PrefetchLines(rows, block.num_b * block.item);
+    return (lines + steps - 1) / steps;
+  }
+
   HWY_NOINLINE void Prefetch(int64_t lines) {
     if (block_ == nullptr) return;
     // Not the members: they would be written and read again for each line.

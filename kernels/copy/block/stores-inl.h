@@ -21,18 +21,26 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Stores vectors where they belong.
+// Stores vectors where they belong. What has been streamed is not streamed
+// again: it would take as long as the first time.
 template <bool kStream>
-struct DirectStore {
+class DirectStore {
+ public:
   static constexpr int64_t kStrips = 1;
   HWY_INLINE void Begin(int64_t) {}
-  HWY_INLINE void Enter(int64_t, int64_t, int64_t, int64_t) {}
+  HWY_INLINE void Enter(int64_t, int64_t again, int64_t, int64_t) {
+    again_ = again;
+  }
   template <class V, class D>
-  HWY_INLINE void Put(int64_t, V x, D d, uint8_t* to) const {
+  HWY_INLINE void Put(int64_t i, V x, D d, uint8_t* to) const {
+    if (kStream && i < again_) return;
     StoreAt<kStream>(x, d, to);
   }
   HWY_INLINE void EndStrip() {}
   HWY_INLINE void End(int64_t, uint8_t*) const {}
+
+ private:
+  int64_t again_ = 0;
 };
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -39,6 +39,11 @@ HWY_INLINE void TransposeTile(const uint8_t* src, int64_t row_step,
   for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, column(i));
 }
 
+// A side B of few columns is at most this long; where they are swept, that
+// long.
+inline constexpr int64_t kFewBytes = 128;
+inline constexpr int64_t kFewSweptBytes = 512;
+
 // Columns this far apart compete for places in the first cache.
 inline constexpr int64_t kCompeting = 2048;
 
@@ -59,15 +64,20 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t last_a = block.num_a - kRows, last_b = block.num_b - kItems;
   const bool prefetch = prefetcher.has_block();
-  if (SweepsColumns(block) && (prefetch || block.num_b > 2 * kItems)) {
+  if (SweepsColumns(block)) {
     const int64_t lines = PrefetchLines(kRows, block.num_b * kItem);
     for (int64_t a = 0;; a = std::min(a + kRows, last_a)) {
-      for (int64_t b = 0;; b = std::min(b + kItems, last_b)) {
-        uint8_t* const to = dst + b * column_step + a * kItem;
-        TransposeTile<kBytes, kItem>(
-            src + b * kItem + a * row_step, row_step,
-            [=](int64_t i) HWY_ATTR { return to + i * column_step; });
-        if (b == last_b) break;
+      const uint8_t* from = src + a * row_step;
+      Strided<uint8_t, kItems> columns(dst + a * kItem, column_step);
+      int64_t b = 0;
+      for (; b <= last_b; b += kItems) {
+        TransposeTile<kBytes, kItem>(from, row_step, columns);
+        from = Hidden(from + kPieceBytes);
+        columns.Advance(kItems * column_step);
+      }
+      if (const int64_t back = last_b - b; back > -kItems) {
+        columns.Advance(back * column_step);
+        TransposeTile<kBytes, kItem>(from + back * kItem, row_step, columns);
       }
       if (prefetch) prefetcher.Prefetch(lines);
       if (a == last_a) return;
@@ -86,35 +96,6 @@ HWY_INLINE void TransposeFewColumns(const Block& block, const uint8_t* src,
     if (b == last_b) return;
   }
 }
-
-// Loads rows that are `step` apart in their order, a piece of each: into each
-// block of a vector one of every kPieceItems-th.
-template <int64_t kBytes, int64_t kItem>
-class RowLoader {
- public:
-  HWY_INLINE RowLoader(const uint8_t* src, int64_t step) : step_(step) {
-    for (int64_t i = 0; i < kBlocks; ++i)
-      at_[i] = src + i * (kPieceBytes / kItem) * step;
-  }
-
-  HWY_INLINE auto Next() {
-    const auto x = LoadPieces<kBytes, kItem>(
-        [this](int64_t i) HWY_ATTR { return at_[i]; }, 0, 1);
-    for (const uint8_t*& at : at_) {
-      at += step_;
-      // Hidden from the compiler: it would work out the addresses of all rows
-      // beforehand, and has no registers for so many.
-      asm volatile("" : "+r"(at));
-    }
-    return x;
-  }
-
- private:
-  static constexpr int64_t kBlocks = kBytes / kPieceBytes;
-
-  const int64_t step_;
-  const uint8_t* at_[kBlocks];
-};
 
 // Side B is narrower than a piece: the loads take in what follows each row, and
 // so stop short of the end of the source. Returns how many items of side A are
@@ -190,6 +171,11 @@ HWY_INLINE void TransposePieces(const Block& block, int64_t a, int64_t b) {
   }
 }
 
+// Repetitions at most this long, and narrower than a vector, are transposed
+// together if there are a few.
+inline constexpr int64_t kRepetitionBytes = 512;
+inline constexpr int64_t kFewRepetitions = 4;
+
 // So much stays in the first cache until its last piece is transposed.
 inline constexpr int64_t kTogetherBytes = 4096;
 
@@ -256,6 +242,34 @@ HWY_INLINE void TransposeShort(const Block& block, const uint8_t* src,
       StorePieces<1>(x, d, dst, column + kItems);
     if (b == last) return;
   }
+}
+
+// Side B is narrower than a piece: the loads take in what follows each row, or
+// of the last ones what scratch has of them.
+template <int64_t kBytes, int64_t kItem>
+HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
+                                     int64_t a, uint8_t* dst) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  constexpr int64_t kRows = kBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  const uint8_t* rows[kRows];
+  uint8_t ends[kRows * kPieceBytes];
+  for (int64_t i = 0; i < kRows; ++i) {
+    rows[i] = src + block.rows[a + i];
+    if (block.src_end - rows[i] >= kPieceBytes) continue;
+    CopyRun(ends + i * kPieceBytes, rows[i], block.num_b * kItem);
+    rows[i] = ends + i * kPieceBytes;
+  }
+  dst += a * kItem;
+  hn::Vec<decltype(d)> x[kItems];
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    x[i] = LoadPieces<kBytes, kItem>(
+        [&](int64_t r) HWY_ATTR { return rows[r]; }, i, kItems);
+  TransposeBlocks(d, x);
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i)
+    if (i < block.num_b) StoreAt(x[i], d, dst + block.columns[i]);
 }
 
 #endif  // HWY_TARGET != HWY_SCALAR

@@ -36,10 +36,9 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
 
 // Writes side A from item `a` to `end` in strips of kParts * kBytes, all of
 // them for `breadth` items of side B, then for the next; as many strips at a
-// time as `Store` puts together. The last items may overlap those before: the
-// same bytes again. If the columns are lines and the parts fill them, lines are
-// written whole: if no cache holds them yet, that takes half the time, and only
-// so can they be streamed.
+// time as `Store` puts together. The last items may overlap those before. If
+// the columns are lines and the parts fill them, lines are written whole: only
+// so can they be streamed, and it takes half the time if no cache holds them.
 // REQUIRES: num_b items fill a piece, or a line of squares; the strips end at
 //           `end`.
 template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store,
@@ -55,13 +54,8 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   const int64_t num_b = block.num_b, last = num_b - kItems;
   const int64_t* const offsets = block.rows;
   const int64_t* const columns = block.columns;
-  const bool prefetch = prefetcher.has_block();
+  const int64_t lines = prefetcher.Pace(block, kRows, kItems);
   Store store;
-  int64_t lines = 0;  // to prefetch with each step
-  if (prefetch) {
-    const int64_t steps = (num_b + kItems - 1) / kItems;
-    lines = (PrefetchLines(kRows, num_b * kItem) + steps - 1) / steps;
-  }
   for (int64_t begin = 0; begin < num_b; begin += breadth) {
     const int64_t b_end = std::min(begin + breadth, num_b);
     store.Begin(std::min(begin, last));
@@ -94,12 +88,55 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
             TransposePieces<kBytes, kItem, kParts>(row, column, store);
           }
         }
-        if (prefetch) prefetcher.Prefetch(lines);
+        if (lines > 0) prefetcher.Prefetch(lines);
       }
       store.EndStrip();
     }
     for (int64_t b = begin; b < b_end; ++b)
       store.End(b, dst + columns[b] + end * kItem);
+  }
+}
+
+// The same, strip by strip, where rows and columns follow one another: their
+// addresses stay in registers.
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store>
+HWY_INLINE void TransposeStridedStrips(const Block& block, const uint8_t* src,
+                                       int64_t a, int64_t end, int64_t breadth,
+                                       uint8_t* dst, Prefetcher& prefetcher) {
+  constexpr int64_t kRows = kParts * kBytes / kItem;
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const int64_t row_step = block.row_step, column_step = block.column_step;
+  const int64_t num_b = block.num_b, last = num_b - kItems;
+  const int64_t lines = prefetcher.Pace(block, kRows, kItems);
+  Store store;
+  for (int64_t begin = 0; begin < num_b; begin += breadth) {
+    const int64_t b_end = std::min(begin + breadth, num_b);
+    store.Begin(std::min(begin, last));
+    for (int64_t at = a; at < end; at += kRows) {
+      Strided<const uint8_t, kRows> rows(src + at * row_step + begin * kItem,
+                                         row_step);
+      Strided<uint8_t, kItems> columns(dst + at * kItem + begin * column_step,
+                                       column_step);
+      auto step = [&](int64_t b, int64_t again) HWY_ATTR {
+        store.Enter(b, again, 0, 1);
+        TransposePieces<kBytes, kItem, kParts>(rows, columns, store);
+        if (lines > 0) prefetcher.Prefetch(lines);
+      };
+      int64_t b = begin;
+      for (; b + kItems <= b_end; b += kItems) {
+        step(b, 0);
+        rows.Advance(kPieceBytes);
+        columns.Advance(kItems * column_step);
+      }
+      if (b < b_end) {
+        rows.Advance((last - b) * kItem);
+        columns.Advance((last - b) * column_step);
+        step(last, b - last);
+      }
+      store.EndStrip();
+    }
+    for (int64_t b = begin; b < b_end; ++b)
+      store.End(b, dst + block.columns[b] + end * kItem);
   }
 }
 
@@ -109,40 +146,17 @@ HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
   // More rows have more addresses than there are registers.
-  if constexpr (kParts * kBytes / kItem <= 16)
-    if (block.row_step != 0 && block.column_step != 0)
+  if constexpr (kParts * kBytes / kItem <= 16) {
+    if (block.row_step != 0 && block.column_step != 0) {
+      if constexpr (kSquares == Square::kNone && Store::kStrips == 1)
+        return TransposeStridedStrips<kBytes, kItem, kParts, Store>(
+            block, src, a, end, breadth, dst, prefetcher);
       return TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, true>(
           block, src, a, end, breadth, dst, prefetcher);
+    }
+  }
   TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, false>(
       block, src, a, end, breadth, dst, prefetcher);
-}
-
-// Side B is narrower than a piece: the loads take in what follows each row, or
-// of the last ones what scratch has of them.
-template <int64_t kBytes, int64_t kItem>
-HWY_INLINE void TransposeNarrowStrip(const Block& block, const uint8_t* src,
-                                     int64_t a, uint8_t* dst) {
-  constexpr int64_t kItems = kPieceBytes / kItem;
-  constexpr int64_t kRows = kBytes / kItem;
-  const VectorOf<kBytes, kItem> d;
-  const uint8_t* rows[kRows];
-  uint8_t ends[kRows * kPieceBytes];
-  for (int64_t i = 0; i < kRows; ++i) {
-    rows[i] = src + block.rows[a + i];
-    if (block.src_end - rows[i] >= kPieceBytes) continue;
-    CopyRun(ends + i * kPieceBytes, rows[i], block.num_b * kItem);
-    rows[i] = ends + i * kPieceBytes;
-  }
-  dst += a * kItem;
-  hn::Vec<decltype(d)> x[kItems];
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i)
-    x[i] = LoadPieces<kBytes, kItem>(
-        [&](int64_t r) HWY_ATTR { return rows[r]; }, i, kItems);
-  TransposeBlocks(d, x);
-  HWY_UNROLL(16)
-  for (int64_t i = 0; i < kItems; ++i)
-    if (i < block.num_b) StoreAt(x[i], d, dst + block.columns[i]);
 }
 
 // All strips of side A from item `a` on, at most kBytes wide.
@@ -223,15 +237,6 @@ HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
   return end;
 }
 
-// A side B of few columns is at most this long; where small items are swept
-// (measured without lookups only), that long.
-inline constexpr int64_t kFewBytes = 128;
-inline constexpr int64_t kFewSweptBytes = 512;
-// Repetitions at most this long, and narrower than a vector, are transposed
-// together if there are a few.
-inline constexpr int64_t kRepetitionBytes = 512;
-inline constexpr int64_t kFewRepetitions = 4;
-
 template <int64_t kItem>
 void Transpose(const Block& block, Prefetcher& prefetcher) {
   constexpr int64_t kItems = kPieceBytes / kItem;
@@ -239,24 +244,23 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   // Wider stores would each cross a line; that pays only where it is shuffles,
   // not stores, that take the time.
   constexpr int64_t kStripBytes = kItem <= 2 ? kVectorBytes : kShortBytes;
-  const bool shorts =
-      kItem < kPieceBytes && block.num_a == kItems && block.num_b >= 2 * kItems;
-  const bool strips = block.num_a >= kItems && !shorts;
+  const bool strips =
+      kItem == kPieceBytes || block.num_a > kItems || block.num_b < 2 * kItems;
   const bool quiet = !block.stream && !prefetcher.has_block();
   if constexpr (kItem < kPieceBytes)
     if (quiet && block.num_a * kItem <= kShortBytes &&
         (block.packed || block.num_a < kItems))
       return TransposeShortColumns<kItem>(block);
   if (block.num_a < kItems) return MoveRows(block, prefetcher);
-  const bool together = quiet && block.num_a >= kItems &&
-                        block.num_b >= kItems &&
+  const bool together = quiet && block.num_b >= kItems &&
                         block.num_a * kItem < kShortBytes &&
                         block.num_a * block.num_b * kItem <= kRepetitionBytes &&
                         block.batch.extent >= kFewRepetitions;
   if constexpr (kItem < kPieceBytes)
     if (together) return TransposeTogether<kItem>(block);
   const bool squares = block.squares != Square::kNone;
-  const bool sweeps = kItem <= 2 && SweepsColumns(block);
+  // Whole lines are better written at once, but of small items.
+  const bool sweeps = SweepsColumns(block) && (kItem <= 2 || !AreLines(block));
   const bool few =
       strips && !squares && block.row_step != 0 && block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&

@@ -32,6 +32,12 @@ constexpr int64_t kStreamedBlock = 64 << 10;
 constexpr int64_t kStreamedRun = 1 << 10;
 constexpr int64_t kStreamedRow = 4 << 10;
 
+// In cache, blocks of few columns have runs as long as makes them so large, and
+// those that write whole lines read as much of each row: they take a while to
+// begin. Measured without lookups only.
+constexpr int64_t kCachedBlock = 256 << 10;
+constexpr int64_t kCachedRun = 4 << 10;
+
 // Whether columns follow one another in the destination.
 bool ArePacked(const BlockPlan& plan) {
   return plan.columns.empty() &&
@@ -58,6 +64,13 @@ bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
 // Whether blocks go by way of scratch to lines that take two stores each.
 bool IsStaged(const BlockPlan& plan, const Transposition& t) {
   return plan.stage && !t.spacing.wide && !plan.fetch;
+}
+
+// Whether whole lines are written.
+bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
+  return plan.item >= 4 && plan.b.num_loops == 1 && plan.columns.empty() &&
+         plan.a.extent * plan.item % kLineBytes == 0 &&
+         spacing.ColumnsAreLines();
 }
 
 // Lets columns take in the loops that continue them.
@@ -121,6 +134,18 @@ void CutStreamed(BlockPlan& plan, bool no_gaps, int64_t a_bytes) {
       kMaxOffsets);
 }
 
+// Cuts what stays in cache, and lies where it is.
+void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
+  const int64_t item = plan.item;
+  const int64_t b_bytes =
+      WritesLines(plan, spacing) ? kCachedRun : runs.b_bytes;
+  Cut(plan.b, item, b_bytes);
+  const int64_t row = std::min(plan.b.extent * item, runs.b_bytes);
+  Cut(plan.a, item,
+      std::clamp(kCachedBlock / row, runs.a_bytes,
+                 std::max(runs.a_bytes, kCachedRun)));
+}
+
 // Cuts everything else.
 void CutBlocks(BlockPlan& plan, const Transposition& t, const Runs& runs) {
   const int64_t item = plan.item;
@@ -173,8 +198,13 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
   runs = ChooseInRegisters(plan, t, run, runs);
-  staged ? CutStreamed(plan, t.no_gaps, runs.a_bytes)
-         : CutBlocks(plan, t, runs);
+  if (staged) {
+    CutStreamed(plan, t.no_gaps, runs.a_bytes);
+  } else if (!t.stream && !spacing.wide && !plan.fetch) {
+    CutCached(plan, spacing, runs);
+  } else {
+    CutBlocks(plan, t, runs);
+  }
   std::sort(loops.begin(), loops.end(), IsWider);
   if (spills && !spacing.wide) OrderSpilling(plan, t.past_caches, loops);
   plan.lines = plan.lines && AreLines(plan, loops);

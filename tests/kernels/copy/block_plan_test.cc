@@ -55,6 +55,30 @@ TEST(BlockPlanTest, RowsThatFollowOneAnotherAreReadWholeWithoutLookups) {
   EXPECT_EQ(PlanBlocks(images, {}, int64_t{1} << 30, machine).a.extent, 100);
 }
 
+TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
+  // `num_b` columns of `num_a` items, that a cache holds.
+  const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
+                       int64_t shuffle = 64) {
+    const ByteCopy copy{
+        item, {{num_b, item, num_a * item}, {num_a, num_b * item, item}}};
+    return PlanBlocks(copy, {}, num_a * num_b * item, {.shuffle = shuffle});
+  };
+  // Of few columns, runs of up to 4 KiB, as many as make 512 times 512 bytes.
+  EXPECT_EQ(plan(4, 5000, 16).a.block, 1024);
+  EXPECT_EQ(plan(4, 5000, 32).a.block, 512);
+  EXPECT_EQ(plan(4, 5000, 64).a.block, 256);
+  EXPECT_EQ(plan(4, 5000, 140).a.block, 128);
+  EXPECT_EQ(plan(4, 1000, 1000).a.block, 128);
+  // Where whole lines are written, 4 KiB of each row.
+  EXPECT_EQ(plan(4, 32, 5000).b.block, 1024);
+  EXPECT_EQ(plan(8, 40, 5000).b.block, 512);
+  EXPECT_EQ(plan(4, 31, 5000).b.block, 128);
+  EXPECT_EQ(plan(2, 64, 5000).b.block, 256);
+  // Neither is measured with lookups.
+  EXPECT_EQ(plan(4, 5000, 16, 128).a.block, 128);
+  EXPECT_EQ(plan(4, 32, 5000, 128).b.block, 128);
+}
+
 TEST(BlockPlanTest, SidesGrowToAboutAKibWithoutLookups) {
   // Items of `item` bytes, 3 x a x b of them, reversed; rows have gaps.
   const auto plan = [](int64_t item, int64_t a, int64_t b) {
