@@ -153,6 +153,7 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
 }
 
 int64_t ShuffleBytes() { return kShuffleRun; }
+int64_t VectorBytes() { return kVectorBytes; }
 
 void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
           uint8_t* dst) {
@@ -195,11 +196,13 @@ namespace axis {
 HWY_EXPORT(GatherWindows);
 HWY_EXPORT(Move);
 HWY_EXPORT(ShuffleBytes);
+HWY_EXPORT(VectorBytes);
 
 Machine ThisMachine() {
   static const Machine kCaches = Machine::Read();
   Machine machine = kCaches;
   machine.shuffle = HWY_DYNAMIC_DISPATCH(ShuffleBytes)();
+  machine.vector = HWY_DYNAMIC_DISPATCH(VectorBytes)();
   return machine;
 }
 

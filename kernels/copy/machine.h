@@ -21,6 +21,7 @@ struct Machine {
   int64_t l2 = 1 << 20;
   int64_t l3 = 32 << 20;
   int64_t shuffle = 64;  // the longest run whose bytes are looked up
+  int64_t vector = 32;   // what a store writes
   int64_t workers = 1;   // at work on the same copy
 
   // Whether it permutes bytes of several vectors in one instruction or two, and

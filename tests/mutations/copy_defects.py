@@ -157,7 +157,7 @@ COPY = [
      "WritesLines(plan, spacing) ? kCachedRun : runs.b_bytes",
      "runs.b_bytes", ["block_plan_test"]),
     ("kernels/copy/plan/transpose_plan.cc",
-     "return plan.item >= 4 && plan.b.num_loops", "return plan.b.num_loops",
+     "return spacing.halves && plan.item >= 4 &&", "return plan.item >= 4 &&",
      ["block_plan_test"]),
     # Matrices with gaps, too large, or too thin.
     ("kernels/copy/tiny.h", "a.src_stride != b.extent * plan.run",

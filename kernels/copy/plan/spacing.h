@@ -28,6 +28,7 @@ struct Spacing {
         row(plan.a.loops[0].src_stride),
         column(plan.columns.empty() ? plan.b.loops[0].dst_stride
                                     : plan.columns[1]),
+        halves(2 * machine.vector >= kLineBytes),
         wide(machine.LooksUp()),
         far(machine.HasFarL3()) {}
 
@@ -76,7 +77,8 @@ struct Spacing {
 
   int64_t item, way;
   int64_t row, column;  // from one to the next, in bytes
-  // Whether a store writes a line. Measured with lookups and with AVX2 only.
+  bool halves;          // whether two stores write a line
+  // Whether one does. Measured with lookups and with AVX2 only.
   bool wide;
   bool far;  // the last cache
 };

@@ -66,10 +66,10 @@ bool IsStaged(const BlockPlan& plan, const Transposition& t) {
   return plan.stage && !t.spacing.wide && !plan.fetch;
 }
 
-// Whether whole lines are written.
+// Whether whole lines are written at once.
 bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
-  return plan.item >= 4 && plan.b.num_loops == 1 && plan.columns.empty() &&
-         plan.a.extent * plan.item % kLineBytes == 0 &&
+  return spacing.halves && plan.item >= 4 && plan.b.num_loops == 1 &&
+         plan.columns.empty() && plan.a.extent * plan.item % kLineBytes == 0 &&
          spacing.ColumnsAreLines();
 }
 

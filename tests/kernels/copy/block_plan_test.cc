@@ -58,10 +58,10 @@ TEST(BlockPlanTest, RowsThatFollowOneAnotherAreReadWholeWithoutLookups) {
 TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
   // `num_b` columns of `num_a` items, that a cache holds.
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
-                       int64_t shuffle = 64) {
+                       const Machine& machine = {}) {
     const ByteCopy copy{
         item, {{num_b, item, num_a * item}, {num_a, num_b * item, item}}};
-    return PlanBlocks(copy, {}, num_a * num_b * item, {.shuffle = shuffle});
+    return PlanBlocks(copy, {}, num_a * num_b * item, machine);
   };
   // Of few columns, runs of up to 4 KiB, as many as make 512 times 512 bytes.
   EXPECT_EQ(plan(4, 5000, 16).a.block, 1024);
@@ -74,9 +74,11 @@ TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
   EXPECT_EQ(plan(8, 40, 5000).b.block, 512);
   EXPECT_EQ(plan(4, 31, 5000).b.block, 128);
   EXPECT_EQ(plan(2, 64, 5000).b.block, 256);
+  // Not where that takes more than two stores of each.
+  EXPECT_EQ(plan(4, 32, 5000, {.vector = 16}).b.block, 128);
   // Neither is measured with lookups.
-  EXPECT_EQ(plan(4, 5000, 16, 128).a.block, 128);
-  EXPECT_EQ(plan(4, 32, 5000, 128).b.block, 128);
+  EXPECT_EQ(plan(4, 5000, 16, {.shuffle = 128}).a.block, 128);
+  EXPECT_EQ(plan(4, 32, 5000, {.shuffle = 128}).b.block, 128);
 }
 
 TEST(BlockPlanTest, SidesGrowToAboutAKibWithoutLookups) {
