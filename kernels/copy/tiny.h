@@ -128,12 +128,13 @@ inline bool CopyMatrix(const Plan& plan, const std::byte* src,
   const Loop& b = plan.loops[0];
   const Loop& a = plan.loops[1];
   const int64_t item = plan.run / 8;
+  const auto [few, many] = std::minmax(a.extent, b.extent);
+  const bool interleaved = AreInterleaved(item, few, many);
   if (b.src_stride != plan.run || a.dst_stride != plan.run ||
       a.src_stride != b.extent * plan.run ||
       b.dst_stride != a.extent * plan.run || !IsTransposable(item) ||
-      std::min(a.extent, b.extent) <= 4 ||
-      std::max(a.extent, b.extent) > kMaxOffsets ||
-      a.extent * b.extent * item > kMatrixBytes)
+      (!interleaved && (few <= kMostInterleaved || many > kMaxOffsets)) ||
+      few * many * item > kMatrixBytes)
     return false;
   MoveBlocks(PlanMatrix(item, a.extent, b.extent),
              reinterpret_cast<const uint8_t*>(src + plan.src_offset / 8),

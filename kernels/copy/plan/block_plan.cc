@@ -146,9 +146,9 @@ void OrderRepetitions(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
 // where the many items are, so that there may be any number in a block.
 bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                     const Machine& machine) {
-  const int64_t item = plan.item, many = kLineBytes / 2 / item;
-  if (item > 8) return false;
-  if (plan.columns.empty() && plan.a.extent <= 4 && plan.b.extent >= many &&
+  const int64_t item = plan.item;
+  if (plan.columns.empty() &&
+      AreInterleaved(item, plan.a.extent, plan.b.extent) &&
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
     plan.lines = std::ranges::all_of(loops, KeepsLines);
@@ -157,7 +157,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     if (plan.stream) Cut(plan.b, item, kPage);
     // Of few long rows the lines to come are easily told.
     if (plan.stream) plan.lead = kMaxOffsets;
-  } else if (plan.b.extent <= 4 && plan.a.extent >= many &&
+  } else if (AreInterleaved(item, plan.b.extent, plan.a.extent) &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
     plan.stream = machine.StreamsDeinterleaved(total_bytes);
@@ -236,9 +236,15 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   return plan;
 }
 
+bool AreInterleaved(int64_t item, int64_t few, int64_t many) {
+  return item <= 8 && few <= kMostInterleaved && many * item >= kLineBytes / 2;
+}
+
 BlockPlan PlanMatrix(int64_t item, int64_t num_a, int64_t num_b) {
   BlockPlan plan;
-  plan.kernel = Kernel::kTranspose;
+  plan.kernel = AreInterleaved(item, num_a, num_b)   ? Kernel::kInterleave
+                : AreInterleaved(item, num_b, num_a) ? Kernel::kDeinterleave
+                                                     : Kernel::kTranspose;
   plan.item = plan.a.step = plan.b.step = item;
   Append(plan.a, {num_a, num_b * item, item});
   Append(plan.b, {num_b, item, num_a * item});

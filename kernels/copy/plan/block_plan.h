@@ -53,6 +53,9 @@ inline constexpr int64_t kCompactItem = 16;
 // The most offsets a block has along one side.
 inline constexpr int64_t kMaxOffsets = 1024;
 
+// So many rows are interleaved, or columns taken apart, at most.
+inline constexpr int64_t kMostInterleaved = 4;
+
 // One side of the blocks: the row-major product of `loops`, innermost first.
 struct Side {
   int64_t extent = 1;  // items
@@ -117,10 +120,15 @@ bool IsCompact(const ByteCopy& copy);
 BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
                      int64_t total_bytes, const Machine& machine);
 
+// Whether `few` rows of `many` items, all of them next to each other, are
+// interleaved by whole vectors, or so few columns taken apart.
+bool AreInterleaved(int64_t item, int64_t few, int64_t many);
+
 // Plans the transposition of a matrix without gaps, `num_b` columns of `num_a`
 // items in the destination. The plan refers to nothing.
-// REQUIRES: IsTransposable(item); both extents are 5 or more, and at most
-//           kMaxOffsets; the first cache holds both sides.
+// REQUIRES: IsTransposable(item); AreInterleaved(), or both extents are more
+//           than kMostInterleaved and at most kMaxOffsets; the first cache
+//           holds both sides.
 BlockPlan PlanMatrix(int64_t item, int64_t num_a, int64_t num_b);
 
 }  // namespace axis

@@ -24,9 +24,10 @@ class BlockWalk {
         dst_(dst),
         rows_(rows),
         columns_(columns) {
-    FillOffsets(plan.a, &Loop::src_stride, rows);
+    const int64_t most = MostOffsets(plan);
+    FillOffsets(plan.a, &Loop::src_stride, most, rows);
     if (plan.columns.empty()) {
-      FillOffsets(plan.b, &Loop::dst_stride, columns);
+      FillOffsets(plan.b, &Loop::dst_stride, most, columns);
     } else {
       columns_ = plan.columns.data();
     }
@@ -96,12 +97,19 @@ class BlockWalk {
     return {std::min(begin, extent - least), std::max(size, least)};
   }
 
-  static void FillOffsets(const Side& side, int64_t Loop::*stride,
+  // So many rows and columns of single loops are looked up at most: to fill in
+  // all takes up to half as long as to interleave them.
+  static int64_t MostOffsets(const BlockPlan& plan) {
+    const bool interleaves = plan.kernel == Kernel::kInterleave ||
+                             plan.kernel == Kernel::kDeinterleave;
+    return interleaves && plan.lead == 0 ? kMostInterleaved : kMaxOffsets;
+  }
+
+  static void FillOffsets(const Side& side, int64_t Loop::*stride, int64_t most,
                           int64_t* offsets) {
     if (side.num_loops == 1) {
       const int64_t step = side.loops[0].*stride;
-      // Kernels for more items than these do not look them up.
-      const int64_t count = std::min(side.block, kMaxOffsets);
+      const int64_t count = std::min(side.block, most);
       for (int64_t i = 0, at = 0; i < count; ++i, at += step) offsets[i] = at;
       return;
     }

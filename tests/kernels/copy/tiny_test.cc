@@ -118,8 +118,12 @@ TEST(TinyTest, TakesMatricesThatFitTheFirstCache) {
     return Take(Matrix(columns, 1, rows, columns), bits).as_matrix;
   };
   EXPECT_TRUE(matrix(5, 5, 8));
-  EXPECT_FALSE(matrix(4, 64, 8));  // interleaved
-  EXPECT_FALSE(matrix(64, 4, 8));
+  EXPECT_TRUE(matrix(4, 64, 8));  // interleaved
+  EXPECT_TRUE(matrix(64, 4, 8));
+  EXPECT_TRUE(matrix(4, kMaxOffsets + 1, 8));
+  EXPECT_TRUE(matrix(3, 4, 64));
+  EXPECT_FALSE(matrix(3, 3, 64));  // less than a vector of each
+  EXPECT_FALSE(matrix(4, 64, 128));
   EXPECT_TRUE(matrix(128, 128, 8));
   EXPECT_FALSE(matrix(128, 129, 8));
   EXPECT_FALSE(matrix(8, kMaxOffsets + 1, 8));
