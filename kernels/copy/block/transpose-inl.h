@@ -146,15 +146,15 @@ HWY_INLINE void TransposeStripsOf(const Block& block, const uint8_t* src,
                                   int64_t a, int64_t end, int64_t breadth,
                                   uint8_t* dst, Prefetcher& prefetcher) {
   // More rows have more addresses than there are registers.
-  if constexpr (kParts * kBytes / kItem <= 16) {
+  if constexpr (kParts * kBytes / kItem <= 16)
     if (block.row_step != 0 && block.column_step != 0) {
       if constexpr (kSquares == Square::kNone && Store::kStrips == 1)
         return TransposeStridedStrips<kBytes, kItem, kParts, Store>(
             block, src, a, end, breadth, dst, prefetcher);
-      return TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, true>(
-          block, src, a, end, breadth, dst, prefetcher);
+      else
+        return TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, true>(
+            block, src, a, end, breadth, dst, prefetcher);
     }
-  }
   TransposeStripsAs<kBytes, kItem, kParts, Store, kSquares, false>(
       block, src, a, end, breadth, dst, prefetcher);
 }

@@ -11,12 +11,17 @@
 namespace axis {
 namespace {
 
-// `num_b` columns of `num_a` items each, far too large for a cache.
+// `num_b` columns of `num_a` items each, of rows with a gap between them.
+ByteCopy Matrix(int64_t item, int64_t num_a, int64_t num_b, int64_t gap) {
+  return {item,
+          {{num_b, item, num_a * item}, {num_a, num_b * item + gap, item}}};
+}
+
+// The same, far too large for a cache.
 BlockPlan PlanStreamed(int64_t item, int64_t num_a, int64_t num_b,
                        const Machine& machine, int64_t gap = kLineBytes) {
-  const ByteCopy copy{
-      item, {{num_b, item, num_a * item}, {num_a, num_b * item + gap, item}}};
-  return PlanBlocks(copy, {}, int64_t{1} << 30, machine);
+  return PlanBlocks(Matrix(item, num_a, num_b, gap), {}, int64_t{1} << 30,
+                    machine);
 }
 
 TEST(BlockPlanTest, RowsAreReadInEqualPartsWithoutLookups) {
@@ -56,12 +61,11 @@ TEST(BlockPlanTest, RowsThatFollowOneAnotherAreReadWholeWithoutLookups) {
 }
 
 TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
-  // `num_b` columns of `num_a` items, that a cache holds.
+  // What a cache holds.
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
                        const Machine& machine = {}) {
-    const ByteCopy copy{
-        item, {{num_b, item, num_a * item}, {num_a, num_b * item, item}}};
-    return PlanBlocks(copy, {}, num_a * num_b * item, machine);
+    return PlanBlocks(Matrix(item, num_a, num_b, 0), {}, num_a * num_b * item,
+                      machine);
   };
   // Of few columns, runs of up to 4 KiB, as many as make 512 times 512 bytes.
   EXPECT_EQ(plan(4, 5000, 16).a.block, 1024);
