@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/byte_copy.h"
@@ -37,7 +36,7 @@ class Whole {
 
  private:
   void Join(Pieces pieces, BufferPool* pool) {
-    std::vector<size_t> begins;
+    absl::InlinedVector<size_t, 8> begins;
     size_t size = 0;
     for (std::span<const std::byte> piece : pieces) {
       begins.push_back(size);

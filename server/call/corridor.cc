@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "axis/v1/tensor_service.pb.h"
@@ -60,7 +61,7 @@ void Run(const Program& program, const Program::Pass& pass,
          const Lent& lent) {
   const Payload& src = buffers[static_cast<size_t>(pass.src)];
   const bool src_is_lent = IsLent(lent, static_cast<size_t>(pass.src));
-  std::vector<Target> targets;
+  absl::InlinedVector<Target, 4> targets;
   int last = -1;  // the buffer that the write before has made
   for (const Program::Write& write : pass.writes) {
     Payload& dst = buffers[static_cast<size_t>(write.buffer)];
@@ -156,15 +157,16 @@ std::optional<absl::Status> ServeByRecipe(
   {
     const Phase phase(call, CallReport::kUnpack);
     std::vector<grpc::Slice> slices;
+    slices.reserve(4);
     if (!request.Dump(&slices).ok()) return std::nullopt;
     recipe = call.recipes->Find(type, slices);
     if (recipe == nullptr) return std::nullopt;
     if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
+    Payload data(std::move(slices));
+    data.RemovePrefix(static_cast<int64_t>(recipe->head.size()));
     request.Clear();
-    Payload message;
-    for (grpc::Slice& slice : slices) message.Append(std::move(slice));
-    const auto head = static_cast<int64_t>(recipe->head.size());
-    buffers.push_back(message.Sub(head, message.size() - head));
+    buffers.reserve(recipe->program.buffer_bytes.size());
+    buffers.push_back(std::move(data));
   }
   AXIS_RETURN_IF_ERROR(call.lease.Take(recipe->program.peak_bytes));
   {
@@ -172,14 +174,15 @@ std::optional<absl::Status> ServeByRecipe(
     AXIS_RETURN_IF_ERROR(Execute(recipe->program, buffers, call));
   }
   const Phase phase(call, CallReport::kPack);
-  std::vector<grpc::Slice> slices;
+  absl::InlinedVector<grpc::Slice, 4> slices;
   for (size_t i = 0; i < recipe->prefixes.size(); ++i) {
     slices.push_back(recipe->prefixes[i]);
     const auto buffer = static_cast<size_t>(recipe->program.outputs[i].buffer);
     const std::vector<grpc::Slice>& data = buffers[buffer].slices();
     slices.insert(slices.end(), data.begin(), data.end());
   }
-  response = grpc::ByteBuffer(slices.data(), slices.size());
+  grpc::ByteBuffer packed(slices.data(), slices.size());
+  response.Swap(&packed);
   return absl::OkStatus();
 }
 

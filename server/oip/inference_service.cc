@@ -68,7 +68,7 @@ pb::MethodGroup GroupOf(size_t k) {
 
 // How many calls gRPC can hand over before we ask for more: of the methods
 // that work, and of those that answer.
-constexpr int kPrepared = 32;
+constexpr int kPrepared = 8;
 constexpr int kPreparedAnswers = 2;
 
 // The largest request that is served at once. A model may be a chain of ops,

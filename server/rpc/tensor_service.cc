@@ -34,8 +34,9 @@ constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",
                                   "VariadicSplit", "Shuffle",
                                   "RunPipeline",   "StreamPipeline"};
 
-// How many calls of each method gRPC can hand over before we ask for more.
-constexpr int kPrepared = 32;
+// How many calls of each method gRPC can hand over before we ask for more: it
+// looks through all that it was asked for, several times a call.
+constexpr int kPrepared = 8;
 
 class AsyncTensorService final : public TensorService {
  public:

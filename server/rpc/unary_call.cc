@@ -31,8 +31,10 @@ class UnaryCall {
       delete this;
       return;
     }
-    AwaitCall(method_, workshop_);
+    const UnaryMethod& method = method_;
+    const Workshop& workshop = workshop_;
     started_ = absl::Now();
+    deadline_ = absl::FromChrono(context_.deadline());
     workshop_.metrics.CallBegins();
     report_.received_bytes = static_cast<int64_t>(request_.Length());
     // What a compressed message holds is not known before it is inflated.
@@ -53,6 +55,7 @@ class UnaryCall {
       // Who asks for much at once waits for those who do not.
       workshop_.turns.Add([this] { Work(); }, lease_.IsOneOfSeveral());
     }
+    AwaitCall(method, workshop);  // now that this one does not wait for it
   }
 
   absl::Status Admit() {
@@ -103,7 +106,9 @@ class UnaryCall {
     return IsOver();
   }
 
-  bool IsOver() const { return context_.IsCancelled() || IsLate(context_); }
+  bool IsOver() const {
+    return context_.IsCancelled() || deadline_ < absl::Now();
+  }
 
   // The call is gone once its status is sent and gRPC has said that it is
   // done; either may come first.
@@ -124,7 +129,7 @@ class UnaryCall {
   RawWriter writer_{&context_};
   Admission::Lease lease_{workshop_.admission};
   CallReport report_;
-  absl::Time started_;
+  absl::Time started_, deadline_;
   const CallContext call_{workshop_.max_message_bytes,
                           lease_,
                           workshop_.pool,

@@ -12,15 +12,29 @@ namespace axis {
 // find more. Debian's 1.51 crashes then, unless a call of its own is under way
 // on the thread: that it lets go of a message is one, of a slice is not.
 Payload::~Payload() {
-  if (slices_.empty()) return;
+  if (is_ours_ || slices_.empty()) return;
   const grpc::ByteBuffer last(slices_.data(), slices_.size());
   slices_.clear();
+}
+
+Payload::Payload(std::vector<grpc::Slice> slices)
+    : slices_(std::move(slices)), is_ours_(false) {
+  std::erase_if(slices_, [](const auto& slice) { return slice.size() == 0; });
+  for (const grpc::Slice& slice : slices_)
+    size_ += static_cast<int64_t>(slice.size());
+}
+
+Payload Payload::Ours(grpc::Slice slice) {
+  Payload payload(std::move(slice));
+  payload.is_ours_ = true;
+  return payload;
 }
 
 void Payload::Append(grpc::Slice slice) {
   if (slice.size() == 0) return;
   size_ += static_cast<int64_t>(slice.size());
   slices_.push_back(std::move(slice));
+  is_ours_ = false;
 }
 
 Payload Payload::Sub(int64_t begin, int64_t size) const {
@@ -38,11 +52,26 @@ Payload Payload::Sub(int64_t begin, int64_t size) const {
     size -= taken;
     begin = 0;
   }
+  out.is_ours_ = is_ours_;
   return out;
 }
 
-std::vector<std::span<const std::byte>> Payload::Spans() const {
-  std::vector<std::span<const std::byte>> spans;
+void Payload::RemovePrefix(int64_t bytes) {
+  size_ -= bytes;
+  auto first = slices_.begin();
+  for (; bytes > 0; ++first) {
+    const auto n = static_cast<int64_t>(first->size());
+    if (bytes < n) {
+      *first = first->sub(static_cast<size_t>(bytes), first->size());
+      break;
+    }
+    bytes -= n;
+  }
+  slices_.erase(slices_.begin(), first);
+}
+
+absl::InlinedVector<std::span<const std::byte>, 4> Payload::Spans() const {
+  absl::InlinedVector<std::span<const std::byte>, 4> spans;
   spans.reserve(slices_.size());
   for (const grpc::Slice& slice : slices_) {
     spans.emplace_back(reinterpret_cast<const std::byte*>(slice.begin()),
@@ -57,10 +86,10 @@ Buffer NewBuffer(BufferPool& pool, int64_t size) {
   std::byte* const data = buffer.release();
   // A slice made this way refers to `data` however small it is. gRPC lets go
   // of it on any thread, possibly long after the call.
-  return {data,
-          Payload(grpc::Slice(data, static_cast<size_t>(size), [](void* p) {
-            ReturnToPool()(static_cast<std::byte*>(p));
-          }))};
+  return {data, Payload::Ours(
+                    grpc::Slice(data, static_cast<size_t>(size), [](void* p) {
+                      ReturnToPool()(static_cast<std::byte*>(p));
+                    }))};
 }
 
 }  // namespace axis

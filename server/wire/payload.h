@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "kernels/copy/buffer_pool.h"
 
 namespace axis {
@@ -20,6 +21,9 @@ class Payload {
  public:
   Payload() = default;
   explicit Payload(grpc::Slice slice) { Append(std::move(slice)); }
+  explicit Payload(std::vector<grpc::Slice> slices);
+  // Of a slice that has nothing to do with a connection: cheaper to let go of.
+  static Payload Ours(grpc::Slice slice);
   ~Payload();
   Payload(const Payload&) = default;
   Payload(Payload&& other) noexcept { *this = std::move(other); }
@@ -27,6 +31,7 @@ class Payload {
   Payload& operator=(Payload&& other) noexcept {
     slices_.swap(other.slices_);
     std::swap(size_, other.size_);
+    std::swap(is_ours_, other.is_ours_);
     return *this;
   }
 
@@ -39,13 +44,18 @@ class Payload {
   // REQUIRES: 0 <= begin, 0 <= size, begin + size <= this->size().
   Payload Sub(int64_t begin, int64_t size) const;
 
+  // Keeps bytes [bytes, size()) only.
+  // REQUIRES: 0 <= bytes <= size(); the message that the slices are of lives.
+  void RemovePrefix(int64_t bytes);
+
   // The bytes, one span for each slice. Valid while this payload is neither
   // moved nor changed: a slice of a few bytes holds them inside the object.
-  std::vector<std::span<const std::byte>> Spans() const;
+  absl::InlinedVector<std::span<const std::byte>, 4> Spans() const;
 
  private:
   std::vector<grpc::Slice> slices_;
   int64_t size_ = 0;
+  bool is_ours_ = true;  // no slice may be memory of a connection
 };
 
 // Memory to be written once, then shared.

@@ -13,6 +13,8 @@ SERVER = [
     ("server/wire/wire.cc", "if (++values_parts > kMaxValuesParts) {",
      "if (++values_parts > kMaxValuesParts + 1) {", ["wire_test"]),
     ("server/wire/payload.cc", "    begin = 0;\n", "", ["payload_test"]),
+    ("server/wire/payload.cc", "    bytes -= n;\n", "    bytes = 0;\n",
+     ["payload_test"]),
     # Compression.
     ("server/wire/inflate.cc",
      "if (z.total_in != message.Length()) return Corrupt();", "",
@@ -21,6 +23,10 @@ SERVER = [
     ("server/process/linger.cc",
      "if (axis::IsOpen(descriptor) && axis::waiter().Take(descriptor)) "
      "return 0;", "", ["guard/keepalive.py"]),
+    # A reset behind the last bytes stays unread; or all is said to be left.
+    ("server/process/sockets.cc", "*left = 1;", ";", ["sockets_test"]),
+    ("server/process/sockets.cc", " && IsReset(socket)", "",
+     ["sockets_test"]),
     # Turns of sockets: the rest is lost, nobody is told to go on, no turn ends;
     # there are turns for who is alone and for the last part, none for the rest
     # of a large answer, and some for small ones.

@@ -42,6 +42,23 @@ TEST(PayloadTest, SubTakesAnyPart) {
   }
 }
 
+TEST(PayloadTest, RemovePrefixKeepsTheRest) {
+  const std::string bytes = "0123456789abcdefghijklmnopqrstuvwxyz";
+  std::vector<grpc::Slice> slices = {grpc::Slice()};
+  for (size_t i = 0; i < bytes.size(); i += 7)
+    slices.emplace_back(bytes.substr(i, 7));
+  const Payload whole(slices);
+  EXPECT_EQ(whole.slices().size(), slices.size() - 1);  // none is empty
+  for (size_t n = 0; n <= bytes.size(); ++n) {
+    Payload payload = whole;
+    payload.RemovePrefix(static_cast<int64_t>(n));
+    EXPECT_EQ(Bytes(payload), bytes.substr(n));
+    EXPECT_EQ(payload.size(), static_cast<int64_t>(bytes.size() - n));
+    for (const grpc::Slice& slice : payload.slices())
+      EXPECT_GT(slice.size(), 0u);
+  }
+}
+
 TEST(PayloadTest, NewBufferIsAlignedAndShared) {
   const auto pool = std::make_shared<BufferPool>(1 << 20);
   for (const int64_t size : {0, 1, 23, 24, 1000}) {

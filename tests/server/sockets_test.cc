@@ -1,10 +1,11 @@
 // Claims of sockets: large answers to one that gRPC polls are sent in turns
 // while others send as well, each of which ends as if the socket were full and
 // begins with an event; nothing is lost or sent twice; all other sockets, and
-// what is not large, are as ever.
+// what is not large, are as ever. A reset is among what is left to read.
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -234,13 +236,64 @@ TEST_F(SocketsTest, SocketsThatComeAfterPolledOnesDoNotWaitForEvents) {
   EXPECT_EQ(connection.Received(), text);
 }
 
-TEST_F(SocketsTest, TcpInqIsRefusedAndOtherOptionsAreNot) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+// Two ends of a TCP connection; reads of the second tell how much is left.
+std::array<int, 2> Connected() {
+  const int listener = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof at;
+  auto* const address = reinterpret_cast<sockaddr*>(&at);
+  EXPECT_EQ(bind(listener, address, size) | listen(listener, 1), 0);
+  EXPECT_EQ(getsockname(listener, address, &size), 0);
+  const int client = socket(AF_INET, SOCK_STREAM, 0);
+  EXPECT_EQ(connect(client, address, size), 0);
+  const int server = accept(listener, nullptr, nullptr);
+  close(listener);
   const int on = 1;
-  EXPECT_EQ(setsockopt(socket, IPPROTO_TCP, TCP_INQ, &on, sizeof on), -1);
-  EXPECT_EQ(errno, ENOPROTOOPT);
-  EXPECT_EQ(setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on), 0);
-  close(socket);
+  EXPECT_EQ(setsockopt(server, IPPROTO_TCP, TCP_INQ, &on, sizeof on), 0);
+  return {client, server};
+}
+
+// Reads `bytes`; returns how many are said to be left, or minus the error.
+int ReadAndAsk(int socket, size_t bytes) {
+  std::vector<char> read(bytes);
+  iovec into{read.data(), bytes};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> said{};
+  msghdr message{};
+  message.msg_iov = &into;
+  message.msg_iovlen = 1;
+  message.msg_control = said.data();
+  message.msg_controllen = said.size();
+  if (recvmsg(socket, &message, MSG_DONTWAIT) < 0) return -errno;
+  int left = -1;
+  if (const cmsghdr* const header = CMSG_FIRSTHDR(&message); header != nullptr)
+    std::memcpy(&left, CMSG_DATA(header), sizeof left);
+  return left;
+}
+
+TEST(ReadTest, TellsHowMuchIsLeft) {
+  const auto [client, server] = Connected();
+  ASSERT_EQ(write(client, "axisd", 5), 5);
+  EXPECT_EQ(ReadAndAsk(server, 2), 3);
+  EXPECT_EQ(ReadAndAsk(server, 3), 0);
+  EXPECT_EQ(ReadAndAsk(server, 1), -EAGAIN);
+  close(client);
+  close(server);
+}
+
+TEST(ReadTest, AResetIsLeftToRead) {
+  const auto [client, server] = Connected();
+  ASSERT_EQ(write(client, "axisd", 5), 5);
+  const linger reset{.l_onoff = 1, .l_linger = 0};
+  setsockopt(client, SOL_SOCKET, SO_LINGER, &reset, sizeof reset);
+  close(client);
+  pollfd gone{.fd = server, .events = 0, .revents = 0};
+  ASSERT_EQ(poll(&gone, 1, 10'000), 1);
+  EXPECT_EQ(ReadAndAsk(server, 2), 3);
+  EXPECT_EQ(ReadAndAsk(server, 3), 1);
+  EXPECT_EQ(ReadAndAsk(server, 1), -ECONNRESET);
+  close(server);
 }
 
 }  // namespace
