@@ -62,6 +62,7 @@ absl::Status Repository::Add(absl::StatusOr<std::unique_ptr<Model>> model) {
   if (name.empty()) return FieldError("name", "must not be empty");
   if (!models_.emplace(name, *std::move(model)).second)
     return FieldError("name", absl::StrCat("there is a model ", name));
+  has_only_ops_ = false;
   return absl::OkStatus();
 }
 

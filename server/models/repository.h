@@ -30,11 +30,15 @@ class Repository {
     return models_;
   }
 
+  // Whether every model is built in: one op, and no tensor of its own.
+  bool has_only_ops() const { return has_only_ops_; }
+
  private:
   void Load(const std::string& folder, const Log& log);
   absl::Status Add(absl::StatusOr<std::unique_ptr<Model>> model);
 
   std::map<std::string, std::unique_ptr<Model>> models_;
+  bool has_only_ops_ = true;
 };
 
 }  // namespace axis

@@ -7,12 +7,14 @@
 #include <new>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "inference/inference_service.grpc.pb.h"
 #include "kernels/status.h"
 #include "server/call/rpc_status.h"
 #include "server/oip/answers.h"
 #include "server/oip/infer.h"
+#include "server/oip/inputs.h"
 #include "server/process/out_of_memory.h"
 #include "server/rpc/exchange_call.h"
 #include "server/rpc/unary_call.h"
@@ -71,10 +73,20 @@ pb::MethodGroup GroupOf(size_t k) {
 constexpr int kPrepared = 8;
 constexpr int kPreparedAnswers = 2;
 
-// The largest request that is served at once. A model may be a chain of ops,
-// and what lies in shared memory does not show in the size of a message.
-constexpr size_t kInlineInfer = 4 << 10;
-constexpr size_t kInlineAnswer = 64 << 10;
+// The largest requests that are light. A model may be a chain of ops, and what
+// lies in shared memory does not show in the size of a message.
+constexpr size_t kLightModel = 4 << 10;
+constexpr size_t kLightAnswer = 64 << 10;
+
+// Whether `word` may be in `message`.
+bool MaySay(const char* word, const grpc::ByteBuffer& message) {
+  grpc::Slice bytes;
+  return !message.DumpToSingleSlice(&bytes).ok() ||
+         absl::StrContains(
+             absl::string_view(reinterpret_cast<const char*>(bytes.begin()),
+                               bytes.size()),
+             word);
+}
 
 absl::Status Parse(const grpc::ByteBuffer& bytes,
                    google::protobuf::Message& message) {
@@ -137,7 +149,9 @@ class AsyncInferenceService final : public InferenceService {
     for (const UnaryMethod& method : methods_)
       for (int i = 0; i < kPreparedAnswers; ++i) AwaitCall(method, workshop_);
 
-    const size_t inline_bytes = regions_.allowed() ? 0 : kInlineInfer;
+    const auto is_light = [this](const grpc::ByteBuffer& request) {
+      return IsLight(request);
+    };
     Add(
         &S::RequestModelInfer, queue,
         [this](grpc::ByteBuffer& request, grpc::ByteBuffer& response,
@@ -145,7 +159,7 @@ class AsyncInferenceService final : public InferenceService {
           InferRequest unpacked;
           return UnpackAndInfer(request, unpacked, response, call);
         },
-        inline_bytes);
+        is_light);
     const size_t stream = methods_.size();
     exchange_ = {{kNames[stream], first_method_ + stream,
                   [this, queue](grpc::ServerContext* context, RawStream* rpc,
@@ -157,7 +171,7 @@ class AsyncInferenceService final : public InferenceService {
                  [this](grpc::ByteBuffer& request, const CallContext& call) {
                    return AnswerStreamed(request, call);
                  },
-                 inline_bytes};
+                 is_light};
     for (int i = 0; i < kPrepared; ++i) {
       AwaitCall(methods_.back(), workshop_);
       AwaitExchange(exchange_, workshop_);
@@ -166,9 +180,9 @@ class AsyncInferenceService final : public InferenceService {
 
  private:
   // Adds the next method of kNames, of which gRPC is asked by `ask`.
-  template <class Ask, class Serve>
+  template <class Ask, class Serve, class IsLight>
   void Add(Ask ask, grpc::ServerCompletionQueue* queue, Serve serve,
-           size_t inline_bytes) {
+           IsLight is_light) {
     const size_t k = methods_.size();
     methods_.push_back({kNames[k], first_method_ + k,
                         [this, ask, queue](grpc::ServerContext* context,
@@ -177,7 +191,7 @@ class AsyncInferenceService final : public InferenceService {
                           (service_.*ask)(context, request, writer, queue,
                                           queue, tag);
                         },
-                        std::move(serve), inline_bytes, GroupOf(k)});
+                        std::move(serve), is_light, GroupOf(k)});
   }
 
   // Adds a method that Answer() serves.
@@ -196,7 +210,17 @@ class AsyncInferenceService final : public InferenceService {
           response = Serialize(answer);
           return absl::OkStatus();
         },
-        kInlineAnswer);
+        [](const grpc::ByteBuffer& request) {
+          return request.Length() <= kLightAnswer;
+        });
+  }
+
+  bool IsLight(const grpc::ByteBuffer& request) const {
+    const bool is_small = request.Length() <= kLightModel;
+    if (regions_.allowed())
+      return is_small && !MaySay(kRegionParameter, request);
+    return is_small ||
+           (repository_.has_only_ops() && request.Length() <= kLightOp);
   }
 
   absl::Status UnpackAndInfer(grpc::ByteBuffer& request, InferRequest& unpacked,

@@ -16,7 +16,6 @@ namespace {
 
 using InputTensor = oip::ModelInferRequest::InferInputTensor;
 
-constexpr char kRegion[] = "shared_memory_region";
 constexpr char kRegionBytes[] = "shared_memory_byte_size";
 constexpr char kRegionOffset[] = "shared_memory_offset";
 
@@ -31,8 +30,8 @@ absl::StatusOr<std::optional<std::string>> Description(
 absl::Status CheckParameters(const InputTensor& tensor) {
   for (const auto& [name, value] : tensor.parameters()) {
     bool known = IsOfClients(name);
-    for (const char* ours : {"data_type", "shape", "binary_data_size", kRegion,
-                             kRegionBytes, kRegionOffset})
+    for (const char* ours : {"data_type", "shape", "binary_data_size",
+                             kRegionParameter, kRegionBytes, kRegionOffset})
       known |= name == ours;
     if (!known)
       return FieldError(absl::StrCat("parameters.", name),
@@ -206,14 +205,15 @@ class Decoder {
 
 absl::StatusOr<std::optional<Span>> FindSpan(const Parameters& parameters,
                                              const Regions& regions) {
-  AXIS_ASSIGN_OR_RETURN(const auto name, StringParameter(parameters, kRegion));
+  AXIS_ASSIGN_OR_RETURN(const auto name,
+                        StringParameter(parameters, kRegionParameter));
   AXIS_ASSIGN_OR_RETURN(const auto size,
                         IntParameter(parameters, kRegionBytes));
   AXIS_ASSIGN_OR_RETURN(const auto offset,
                         IntParameter(parameters, kRegionOffset));
   if (!name) {
     if (!size && !offset) return std::nullopt;
-    return FieldError(absl::StrCat("parameters.", kRegion),
+    return FieldError(absl::StrCat("parameters.", kRegionParameter),
                       "must be set with the size or offset of a region");
   }
   if (!size)

@@ -14,6 +14,9 @@
 
 namespace axis {
 
+// Of an input or an output that lies in shared memory.
+inline constexpr char kRegionParameter[] = "shared_memory_region";
+
 // An input that is there.
 struct InferInput {
   Input input;

@@ -22,7 +22,7 @@ absl::Status CheckParameters(const RequestedOutput& output) {
       return absl::UnimplementedError(
           "outputs.parameters.classification: no model here classifies");
     bool known = IsOfClients(name);
-    for (const char* ours : {"binary_data", "shared_memory_region",
+    for (const char* ours : {"binary_data", kRegionParameter,
                              "shared_memory_byte_size", "shared_memory_offset"})
       known |= name == ours;
     if (!known)
@@ -62,8 +62,7 @@ absl::StatusOr<std::vector<WantedOutput>> DecodeOutputs(
       auto span = FindSpan(output.parameters(), regions);
       if (span.ok() && *span) {
         out.span = **span;
-        out.region =
-            output.parameters().at("shared_memory_region").string_param();
+        out.region = output.parameters().at(kRegionParameter).string_param();
       }
       status = span.status();
     }
@@ -92,7 +91,7 @@ void DescribeOutput(pb::DataType type, const Shape& shape, bool described,
 void SetRegion(const Span& span, const std::string& name,
                Parameters& parameters) {
   const WaitsForMemory scope;
-  parameters["shared_memory_region"].set_string_param(name);
+  parameters[kRegionParameter].set_string_param(name);
   parameters["shared_memory_byte_size"].set_int64_param(span.size);
   parameters["shared_memory_offset"].set_int64_param(span.begin);
 }

@@ -37,7 +37,7 @@ class ExchangeCall {
   void Read(bool ok) {
     if (!ok) return Close();
     total_.received_bytes += static_cast<int64_t>(message_.Length());
-    if (message_.Length() <= method_.inline_bytes && !IsCompressed(message_)) {
+    if (!IsCompressed(message_) && method_.is_light(message_)) {
       Work(/*is_light=*/true);
     } else {
       workshop_.arena.enqueue([this] { Work(/*is_light=*/false); });

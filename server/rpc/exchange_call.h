@@ -17,7 +17,8 @@ struct ExchangeMethod {
   // Answers a message, whatever it is, which may be compressed. If the report
   // of the call has an error already, that is the answer.
   std::function<grpc::ByteBuffer(grpc::ByteBuffer&, const CallContext&)> answer;
-  size_t inline_bytes;  // as of UnaryMethod
+  // As of UnaryMethod.
+  std::function<bool(const grpc::ByteBuffer& message)> is_light;
 };
 
 // Waits for the next stream, and whenever one comes for another.

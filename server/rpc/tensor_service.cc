@@ -24,11 +24,8 @@ using RawService = pb::TensorService::WithRawMethod_Transpose<
                     pb::TensorService::WithRawMethod_StreamPipeline<
                         pb::TensorService::Service>>>>>>;
 
-// The largest request that is served at once: to hand 1 MiB over takes as long
-// as to move it. A small pipeline can ask for much work, so it must be very
-// small.
-constexpr size_t kInlineOp = 2 << 20;
-constexpr size_t kInlinePipeline = 4 << 10;
+// A small pipeline can ask for much work, so it must be very small.
+constexpr size_t kLightPipeline = 4 << 10;
 
 constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",
                                   "VariadicSplit", "Shuffle",
@@ -45,14 +42,14 @@ class AsyncTensorService final : public TensorService {
   grpc::Service* service() override { return &service_; }
 
   void Start(grpc::ServerCompletionQueue* queue) override {
-    Add<pb::TransposeRequest>(&RawService::RequestTranspose, kInlineOp, queue);
+    Add<pb::TransposeRequest>(&RawService::RequestTranspose, kLightOp, queue);
     Add<pb::ShuffleChannelsRequest>(&RawService::RequestShuffleChannels,
-                                    kInlineOp, queue);
-    Add<pb::VariadicSplitRequest>(&RawService::RequestVariadicSplit, kInlineOp,
+                                    kLightOp, queue);
+    Add<pb::VariadicSplitRequest>(&RawService::RequestVariadicSplit, kLightOp,
                                   queue);
-    Add<pb::ShuffleRequest>(&RawService::RequestShuffle, kInlineOp, queue);
-    Add<pb::RunPipelineRequest>(&RawService::RequestRunPipeline,
-                                kInlinePipeline, queue);
+    Add<pb::ShuffleRequest>(&RawService::RequestShuffle, kLightOp, queue);
+    Add<pb::RunPipelineRequest>(&RawService::RequestRunPipeline, kLightPipeline,
+                                queue);
     stream_method_.request = [this, queue](grpc::ServerContext* context,
                                            RawStream* stream, void* tag) {
       service_.RequestStreamPipeline(context, stream, queue, queue, tag);
@@ -66,7 +63,7 @@ class AsyncTensorService final : public TensorService {
  private:
   // Adds the next method of kNames, of which gRPC is asked by `ask`.
   template <class Request, class Ask>
-  void Add(Ask ask, size_t inline_bytes, grpc::ServerCompletionQueue* queue) {
+  void Add(Ask ask, size_t light_bytes, grpc::ServerCompletionQueue* queue) {
     const size_t method = methods_.size();
     methods_.push_back({kNames[method], method,
                         [this, ask, queue](grpc::ServerContext* context,
@@ -75,7 +72,11 @@ class AsyncTensorService final : public TensorService {
                           (service_.*ask)(context, request, writer, queue,
                                           queue, tag);
                         },
-                        Serve<Request>, inline_bytes, pb::METHOD_GROUP_OPS});
+                        Serve<Request>,
+                        [light_bytes](const grpc::ByteBuffer& request) {
+                          return request.Length() <= light_bytes;
+                        },
+                        pb::METHOD_GROUP_OPS});
   }
 
   const Workshop workshop_;

@@ -38,8 +38,7 @@ class UnaryCall {
     workshop_.metrics.CallBegins();
     report_.received_bytes = static_cast<int64_t>(request_.Length());
     // What a compressed message holds is not known before it is inflated.
-    const bool is_light =
-        request_.Length() <= method_.inline_bytes && !IsCompressed(request_);
+    const bool is_light = !IsCompressed(request_) && method_.is_light(request_);
     report_.trace = TakeTrace(context_);
     report_.wants_shapes = workshop_.access_log || !is_light;
     report_.status = workshop_.guard.Enter(

@@ -15,6 +15,10 @@
 
 namespace axis {
 
+// The largest request of one op that is light: to hand 1 MiB over takes as long
+// as to move it.
+inline constexpr size_t kLightOp = 2 << 20;
+
 using RawWriter = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
 // Where calls come from and who serves them: method number `method`, called
@@ -30,9 +34,9 @@ struct UnaryMethod {
   std::function<absl::Status(grpc::ByteBuffer& request,
                              grpc::ByteBuffer& response, const CallContext&)>
       serve;
-  // The largest request that is served on the polling thread: handing it over
-  // costs 10 to 100 us, and every other call waits meanwhile.
-  size_t inline_bytes;
+  // Whether to serve a request on the polling thread, which is not compressed:
+  // handing it over costs 10 to 100 us, and every other call waits meanwhile.
+  std::function<bool(const grpc::ByteBuffer& request)> is_light;
   pb::MethodGroup group;  // of access
 };
 

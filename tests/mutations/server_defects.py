@@ -27,6 +27,13 @@ SERVER = [
     ("server/process/sockets.cc", "*left = 1;", ";", ["sockets_test"]),
     ("server/process/sockets.cc", " && IsReset(socket)", "",
      ["sockets_test"]),
+    # Too much is done by the thread that polls, or next to nothing.
+    ("server/oip/inference_service.cc",
+     " && !MaySay(kRegionParameter, request)", "", ["oip/light.py"]),
+    ("server/models/repository.cc", "  has_only_ops_ = false;\n", "",
+     ["oip/light.py"]),
+    ("server/models/repository.h", "bool has_only_ops_ = true;",
+     "bool has_only_ops_ = false;", ["oip/light.py"]),
     # Turns of sockets: the rest is lost, nobody is told to go on, no turn ends;
     # there are turns for who is alone and for the last part, none for the rest
     # of a large answer, and some for small ones.
