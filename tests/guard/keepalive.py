@@ -26,6 +26,10 @@ TRANSPOSE = "/axis.v1.TensorService/Transpose"
 SYS_PIDFD_GETFD = 438  # of Linux, on every architecture
 PINGS = 4            # gRPC closes at the third that it finds too early
 PING_SECONDS = 5.2   # the server allows one every 5 s
+REQUEST = pb.TransposeRequest(
+    input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[MIB // 2],
+                    data=bytes(MIB // 2)),
+    op=pb.Transpose()).SerializeToString()
 
 
 def seconds_until_closed(call: Call, patience: float) -> float:
@@ -97,34 +101,29 @@ def socket_of(server: Axisd, is_wanted) -> socket.socket:
     raise LookupError("no such connection")
 
 
+def held(server: Axisd, calls: int) -> float:
+    """How many calls `server` holds: `calls`, if they come to that in 10 s."""
+    for _ in range(100):
+        now = server.metrics()["axisd_inflight_requests"]
+        if now == calls:
+            break
+        time.sleep(0.1)
+    return now
+
+
 def check_reset(check: Checks, axisd: str) -> None:
     """A reset that is read together with the bytes before it ends the call,
     whose answer the client has made no room for."""
-    request = pb.TransposeRequest(
-        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[MIB // 2],
-                        data=bytes(MIB // 2)),
-        op=pb.Transpose()).SerializeToString()
     with Axisd(axisd) as server, Call(server.port, TRANSPOSE) as call:
-        call.send([message(len(request)) + request])
-        held = 0
-        for _ in range(100):
-            held = server.metrics()["axisd_inflight_requests"]
-            if held == 1:
-                break
-            time.sleep(0.1)
-        check("an answer waits for its client", held == 1, held)
+        call.send([message(len(REQUEST)) + REQUEST])
+        check("an answer waits for its client", held(server, 1) == 1)
         server.process.send_signal(signal.SIGSTOP)
         call.socket.sendall(frame(PING, ACK, 0, b"12345678"))
         call.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
                                struct.pack("ii", 1, 0))
         call.socket.close()
         server.process.send_signal(signal.SIGCONT)
-        for _ in range(100):
-            held = server.metrics()["axisd_inflight_requests"]
-            if held == 0:
-                break
-            time.sleep(0.1)
-        check("and goes with its reset", held == 0, held)
+        check("and goes with its reset", held(server, 0) == 0)
 
 
 def check_unix(check: Checks, axisd: str) -> None:
@@ -154,10 +153,6 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
 
     The client makes room for more of it, as all do, when the server has closed.
     """
-    request = pb.TransposeRequest(
-        input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[MIB // 2],
-                        data=bytes(MIB // 2)),
-        op=pb.Transpose()).SerializeToString()
     room = frame(WINDOW_UPDATE, 0, 0, (64 * MIB).to_bytes(4, "big"))
     with Axisd(axisd, "--max_connection_age=1s") as server:
         with Call(server.port, TRANSPOSE) as call:
@@ -172,7 +167,7 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
                     call.socket.sendall(frame(SETTINGS, ACK, 0, b""))
                 if kind == PING and not flags & ACK:
                     ping = payload
-            call.send([message(len(request)) + request])
+            call.send([message(len(REQUEST)) + REQUEST])
             call.socket.sendall(frame(PING, ACK, 0, ping))
             time.sleep(0.5)
             call.socket.sendall(room)
