@@ -60,9 +60,12 @@ absl::Status Repository::Add(absl::StatusOr<std::unique_ptr<Model>> model) {
   AXIS_RETURN_IF_ERROR(model.status());
   const std::string name = (*model)->spec().name;
   if (name.empty()) return FieldError("name", "must not be empty");
-  if (!models_.emplace(name, *std::move(model)).second)
+  const auto [it, is_new] = models_.emplace(name, *std::move(model));
+  if (!is_new)
     return FieldError("name", absl::StrCat("there is a model ", name));
   has_only_ops_ = false;
+  for (const Constant& constant : it->second->constants())
+    constant_bytes_ += constant.data.size();
   return absl::OkStatus();
 }
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <deque>
 #include <new>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -19,6 +21,7 @@
 #include "server/rpc/exchange_call.h"
 #include "server/rpc/unary_call.h"
 #include "server/wire/inflate.h"
+#include "server/wire/rest.h"
 #include "server/wire/wire.h"
 
 namespace axis {
@@ -73,19 +76,14 @@ pb::MethodGroup GroupOf(size_t k) {
 constexpr int kPrepared = 8;
 constexpr int kPreparedAnswers = 2;
 
-// The largest requests that are light. A model may be a chain of ops, and what
-// lies in shared memory does not show in the size of a message.
-constexpr size_t kLightModel = 4 << 10;
+// The largest requests of other methods that are light.
 constexpr size_t kLightAnswer = 64 << 10;
 
-// Whether `word` may be in `message`.
-bool MaySay(const char* word, const grpc::ByteBuffer& message) {
-  grpc::Slice bytes;
-  return !message.DumpToSingleSlice(&bytes).ok() ||
-         absl::StrContains(
-             absl::string_view(reinterpret_cast<const char*>(bytes.begin()),
-                               bytes.size()),
-             word);
+// Whether the elements of a request may be of less than a byte, or strings.
+// `rest` is what it says beside its raw data.
+bool MayBeUneven(const std::string& rest) {
+  return absl::StrContains(rest, "data_type") ||
+         absl::StrContains(rest, "BYTES");
 }
 
 absl::Status Parse(const grpc::ByteBuffer& bytes,
@@ -216,11 +214,16 @@ class AsyncInferenceService final : public InferenceService {
   }
 
   bool IsLight(const grpc::ByteBuffer& request) const {
-    const bool is_small = request.Length() <= kLightModel;
-    if (regions_.allowed())
-      return is_small && !MaySay(kRegionParameter, request);
-    return is_small ||
-           (repository_.has_only_ops() && request.Length() <= kLightOp);
+    const size_t bytes = request.Length();
+    if (bytes > (repository_.has_only_ops() ? kLightOp : kLightChain) ||
+        repository_.constant_bytes() > int64_t{kLightChain})
+      return false;
+    constexpr uint32_t kRaw[] = {
+        oip::ModelInferRequest::kRawInputContentsFieldNumber};
+    const std::optional<std::string> rest = RestOf(request, kRaw, kLightRest);
+    // What lies in shared memory does not show in the size of a message.
+    return rest && (bytes <= kLightUneven || !MayBeUneven(*rest)) &&
+           !(regions_.allowed() && absl::StrContains(*rest, kRegionParameter));
   }
 
   absl::Status UnpackAndInfer(grpc::ByteBuffer& request, InferRequest& unpacked,

@@ -1,11 +1,17 @@
 #include "server/rpc/tensor_service.h"
 
+#include <cstdint>
 #include <deque>
+#include <optional>
+#include <string>
+#include <type_traits>
 
 #include "axis/v1/tensor_service.grpc.pb.h"
 #include "server/call/corridor.h"
+#include "server/elements/types.h"
 #include "server/rpc/stream_call.h"
 #include "server/rpc/unary_call.h"
+#include "server/wire/rest.h"
 
 namespace axis {
 
@@ -24,9 +30,6 @@ using RawService = pb::TensorService::WithRawMethod_Transpose<
                     pb::TensorService::WithRawMethod_StreamPipeline<
                         pb::TensorService::Service>>>>>>;
 
-// A small pipeline can ask for much work, so it must be very small.
-constexpr size_t kLightPipeline = 4 << 10;
-
 constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",
                                   "VariadicSplit", "Shuffle",
                                   "RunPipeline",   "StreamPipeline"};
@@ -35,6 +38,25 @@ constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",
 // looks through all that it was asked for, several times a call.
 constexpr int kPrepared = 8;
 
+// See UnaryMethod::is_light.
+template <class Request>
+bool IsLight(const grpc::ByteBuffer& request) {
+  constexpr bool kIsChain = std::is_same_v<Request, pb::RunPipelineRequest>;
+  const size_t bytes = request.Length();
+  if (bytes <= size_t{kLightRest}) return true;
+  if (bytes > (kIsChain ? kLightChain : kLightOp)) return false;
+  constexpr uint32_t kData[] = {1, pb::Tensor::kDataFieldNumber};
+  const std::optional<std::string> rest = RestOf(request, kData, kLightRest);
+  if (!rest) return false;
+  if constexpr (!kIsChain) {
+    if (bytes <= kLightUneven) return true;
+    Request message;
+    return message.ParseFromString(*rest) &&
+           BitsOf(message.input().data_type()) >= 8;
+  }
+  return true;
+}
+
 class AsyncTensorService final : public TensorService {
  public:
   explicit AsyncTensorService(const Workshop& workshop) : workshop_(workshop) {}
@@ -42,14 +64,11 @@ class AsyncTensorService final : public TensorService {
   grpc::Service* service() override { return &service_; }
 
   void Start(grpc::ServerCompletionQueue* queue) override {
-    Add<pb::TransposeRequest>(&RawService::RequestTranspose, kLightOp, queue);
-    Add<pb::ShuffleChannelsRequest>(&RawService::RequestShuffleChannels,
-                                    kLightOp, queue);
-    Add<pb::VariadicSplitRequest>(&RawService::RequestVariadicSplit, kLightOp,
-                                  queue);
-    Add<pb::ShuffleRequest>(&RawService::RequestShuffle, kLightOp, queue);
-    Add<pb::RunPipelineRequest>(&RawService::RequestRunPipeline, kLightPipeline,
-                                queue);
+    Add<pb::TransposeRequest>(&RawService::RequestTranspose, queue);
+    Add<pb::ShuffleChannelsRequest>(&RawService::RequestShuffleChannels, queue);
+    Add<pb::VariadicSplitRequest>(&RawService::RequestVariadicSplit, queue);
+    Add<pb::ShuffleRequest>(&RawService::RequestShuffle, queue);
+    Add<pb::RunPipelineRequest>(&RawService::RequestRunPipeline, queue);
     stream_method_.request = [this, queue](grpc::ServerContext* context,
                                            RawStream* stream, void* tag) {
       service_.RequestStreamPipeline(context, stream, queue, queue, tag);
@@ -63,20 +82,16 @@ class AsyncTensorService final : public TensorService {
  private:
   // Adds the next method of kNames, of which gRPC is asked by `ask`.
   template <class Request, class Ask>
-  void Add(Ask ask, size_t light_bytes, grpc::ServerCompletionQueue* queue) {
+  void Add(Ask ask, grpc::ServerCompletionQueue* queue) {
     const size_t method = methods_.size();
-    methods_.push_back({kNames[method], method,
-                        [this, ask, queue](grpc::ServerContext* context,
-                                           grpc::ByteBuffer* request,
-                                           RawWriter* writer, void* tag) {
-                          (service_.*ask)(context, request, writer, queue,
-                                          queue, tag);
-                        },
-                        Serve<Request>,
-                        [light_bytes](const grpc::ByteBuffer& request) {
-                          return request.Length() <= light_bytes;
-                        },
-                        pb::METHOD_GROUP_OPS});
+    methods_.push_back(
+        {kNames[method], method,
+         [this, ask, queue](grpc::ServerContext* context,
+                            grpc::ByteBuffer* request, RawWriter* writer,
+                            void* tag) {
+           (service_.*ask)(context, request, writer, queue, queue, tag);
+         },
+         Serve<Request>, IsLight<Request>, pb::METHOD_GROUP_OPS});
   }
 
   const Workshop workshop_;

@@ -7,6 +7,7 @@
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 
 #include "absl/status/status.h"
@@ -15,9 +16,14 @@
 
 namespace axis {
 
-// The largest request of one op that is light: to hand 1 MiB over takes as long
-// as to move it.
+// Requests that are light say little beside their raw data: a number that is
+// spelled out takes a hundred times as long as a byte, so does an output.
+inline constexpr int64_t kLightRest = 1 << 10;
+// The largest of one op, for to hand 1 MiB over takes as long as to move it; of
+// elements that take longer: less than a byte, or strings; of a chain of ops.
 inline constexpr size_t kLightOp = 2 << 20;
+inline constexpr size_t kLightUneven = 64 << 10;
+inline constexpr size_t kLightChain = 4 << 10;
 
 using RawWriter = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
