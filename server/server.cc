@@ -3,12 +3,10 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
-#include <prometheus/exposer.h>
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
 #include <algorithm>
-#include <exception>
 #include <optional>
 #include <string>
 #include <thread>
@@ -30,6 +28,7 @@
 #include "server/shm/regions.h"
 #include "server/standard/health.h"
 #include "server/standard/health_listener.h"
+#include "server/watch/metrics_page.h"
 
 namespace axis {
 namespace {
@@ -169,19 +168,9 @@ class AxisServer final : public Server {
 
   absl::Status ServeMetrics() {
     if (options_.metrics.empty()) return absl::OkStatus();
-    try {
-      // Several threads and a timeout, so that clients that connect and say
-      // nothing cannot starve a scrape.
-      exposer_ = std::make_unique<prometheus::Exposer>(std::vector<std::string>{
-          "listening_ports", options_.metrics, "num_threads", "4",
-          "request_timeout_ms", "2000", "keep_alive_timeout_ms", "2000"});
-    } catch (const std::exception& error) {
-      return absl::UnavailableError(
-          absl::StrCat("cannot serve metrics on --metrics=", options_.metrics,
-                       ": ", error.what(), " (is the port taken?)"));
-    }
-    for (const auto& collectable : metrics_.Collectables())
-      exposer_->RegisterCollectable(collectable);
+    AXIS_ASSIGN_OR_RETURN(
+        metrics_page_,
+        MetricsPage::Start(options_.metrics, metrics_.Collectables()));
     return absl::OkStatus();
   }
 
@@ -259,7 +248,7 @@ class AxisServer final : public Server {
   std::unique_ptr<HealthListener> health_listener_;  // null without
   std::unique_ptr<TensorService> tensors_;
   std::unique_ptr<InferenceService> inference_;
-  std::unique_ptr<prometheus::Exposer> exposer_;
+  std::unique_ptr<MetricsPage> metrics_page_;  // null without
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<int> ports_;

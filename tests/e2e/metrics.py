@@ -5,8 +5,10 @@ Usage: metrics.py AXISD
 """
 
 import shutil
+import statistics
 import subprocess
 import sys
+import time
 import urllib.request
 
 import grpc
@@ -26,6 +28,19 @@ def lint(check: Checks, server: Axisd) -> None:
     check("promtool check metrics is clean",
           linted.returncode == 0 and not linted.stdout + linted.stderr,
           linted.stdout + linted.stderr)
+
+
+def end(check: Checks, axisd: str) -> None:
+    """CivetWeb, which serves the page, ends within two seconds by itself."""
+    seconds = []
+    for _ in range(3):
+        with Axisd(axisd) as server:
+            server.metrics()
+            begin = time.monotonic()
+            server.stop()
+            seconds.append(time.monotonic() - begin)
+    check("an idle server is gone at once", statistics.median(seconds) < 1,
+          seconds)
 
 
 def main() -> None:
@@ -71,6 +86,7 @@ def main() -> None:
         check("what is running", any(s.startswith("axisd_build_info{")
                                      for s in found), sorted(found)[:5])
         lint(check, server)
+    end(check, sys.argv[1])
     check.finish("metrics")
 
 
