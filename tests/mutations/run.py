@@ -20,6 +20,7 @@ import time
 
 import copy_defects
 import defects
+import narrow_defects
 import server_defects
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -125,7 +126,8 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    every = defects.KERNELS + copy_defects.COPY + server_defects.SERVER
+    every = (defects.KERNELS + copy_defects.COPY + narrow_defects.NARROW +
+             server_defects.SERVER)
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")

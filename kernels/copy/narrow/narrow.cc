@@ -8,6 +8,7 @@
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/narrow/pack.h"
+#include "kernels/copy/narrow/skewed.h"
 #include "kernels/copy/narrow/squares.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/scratch.h"
@@ -96,6 +97,8 @@ class NarrowCopy {
   void Move(const Loops& loops, int64_t from, int64_t to) const {
     if (const auto squares = FindSquares(bits_, loops, from, to))
       return MoveSquares(bits_, *squares, src_, from, dst_, to);
+    if (const auto skewed = FindSkewed(bits_, loops))
+      return MoveSkewed(bits_, *skewed, src_, from, dst_, to);
     const Strides most = BlockOf(loops);
     Strides begin(loops.size(), 0), extents(loops.size());
     for (;;) {
@@ -238,7 +241,9 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
   const NarrowCopy copy(bits, src, dst);
   // Elements that are unpacked cost about as much as bytes.
   const int64_t bytes =
-      FindSquares(bits, loops, from, to) ? items / unit_items : items;
+      FindSquares(bits, loops, from, to) || FindSkewed(bits, loops)
+          ? items / unit_items
+          : items;
   const int64_t workers = WorkersFor(bytes);
   const size_t cut = FindCut(loops, unit_items);
   if (workers == 1 || cut == loops.size()) return copy.Move(loops, from, to);

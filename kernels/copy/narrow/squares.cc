@@ -6,6 +6,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/narrow/each.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/scratch.h"
 
@@ -75,6 +76,11 @@ void TransposeSquares(int64_t item_bits, const uint8_t* src, int64_t src_stride,
   };
   const hn::ScalableTag<uint8_t> d;
   if (bytes >= static_cast<int64_t>(hn::MaxLanes(d))) return transpose(d);
+  const hn::CappedTag<uint8_t, 16> half;
+  if (bytes >= static_cast<int64_t>(hn::MaxLanes(half))) return transpose(half);
+  const hn::CappedTag<uint8_t, 8> eight;
+  if (bytes >= static_cast<int64_t>(hn::MaxLanes(eight)))
+    return transpose(eight);
   transpose(hn::CappedTag<uint8_t, 1>());
 }
 
@@ -161,25 +167,13 @@ void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
     MoveBlocks(PlanBlocks(copy, {}, total_bytes, ThisMachine()), scratch,
                scratch + extent_a * items * pitch, block_dst);
   };
-  absl::InlinedVector<int64_t, 8> index(outer.size(), 0);
-  src += from / items, dst += to / items;
-  for (;;) {
+  ForEach(outer, from, to, [&](int64_t s, int64_t d) {
     for (int64_t i = 0; i < num_a; i += block_a)
       for (int64_t j = 0; j < num_b; j += block_b)
-        move_block(src + i * items * row_stride + j,
+        move_block(src + s / items + i * items * row_stride + j,
                    std::min(block_a, num_a - i), std::min(block_b, num_b - j),
-                   dst + i + j * items * column_stride);
-    size_t l = outer.size();
-    for (; l > 0; --l) {
-      const Loop& loop = outer[l - 1];
-      src += loop.src_stride / items, dst += loop.dst_stride / items;
-      if (++index[l - 1] < loop.extent) break;
-      src -= loop.extent * (loop.src_stride / items);
-      dst -= loop.extent * (loop.dst_stride / items);
-      index[l - 1] = 0;
-    }
-    if (l == 0) return;
-  }
+                   dst + d / items + i + j * items * column_stride);
+  });
 }
 
 }  // namespace axis

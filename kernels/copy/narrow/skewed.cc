@@ -1,0 +1,109 @@
+#include "kernels/copy/narrow/skewed.h"
+
+#include <algorithm>
+
+#include "kernels/copy/block.h"
+#include "kernels/copy/narrow/each.h"
+#include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/squares.h"
+#include "kernels/copy/scratch.h"
+
+namespace axis {
+namespace {
+
+// Shorter rows cost more to begin than to unpack.
+constexpr int64_t kLeastRow = 96;
+
+// So do those of matrices that caches hold unpacked, or with a shorter side.
+constexpr int64_t kLeastSide = 192;
+constexpr int64_t kLeastMatrix = 128 << 10;
+
+// The scratch memory of a block: what MoveSquares() needs, its source and its
+// destination.
+constexpr int64_t kPartBytes = 2 * kUnpackedBytes / 3;
+
+// The side of a block, in elements.
+constexpr int64_t SideOf(int64_t item_bits) {
+  return item_bits == 1 ? 1024 : item_bits == 2 ? 768 : 512;
+}
+
+// One more line keeps the rows from evicting each other.
+constexpr int64_t PitchOf(int64_t bytes) {
+  return RoundUpToLine(bytes) + kLineBytes;
+}
+
+constexpr bool Fits(int64_t item_bits) {
+  const int64_t side = SideOf(item_bits);
+  return side * PitchOf(side * item_bits / 8) <= kPartBytes;
+}
+static_assert(Fits(1) && Fits(2) && Fits(4));
+
+int64_t RoundUp(int64_t n, int64_t unit) {
+  return (n + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+std::optional<Skewed> FindSkewed(int64_t item_bits,
+                                 std::span<const Loop> loops) {
+  if (item_bits != 1 && item_bits != 2 && item_bits != 4) return std::nullopt;
+  std::optional<Loop> a, b;
+  absl::InlinedVector<Loop, 8> outer;
+  for (const Loop& loop : loops) {
+    if (loop.dst_stride == 1) a = loop;
+    if (loop.src_stride == 1) b = loop;
+    if (loop.dst_stride != 1 && loop.src_stride != 1) outer.push_back(loop);
+  }
+  if (!a || !b) return std::nullopt;
+  if (a->src_stride == 1 ? a->extent < kLeastRow
+                         : std::min(a->extent, b->extent) < kLeastSide ||
+                               a->extent * b->extent < kLeastMatrix)
+    return std::nullopt;
+  return Skewed{*a, *b, std::move(outer)};
+}
+
+void MoveSkewed(int64_t item_bits, const Skewed& skewed, const uint8_t* src,
+                int64_t from, uint8_t* dst, int64_t to) {
+  const auto& [a, b, outer] = skewed;
+  if (skewed.has_rows()) {
+    // Rows of the last loop at once.
+    const Loop rows = outer.empty() ? Loop{1, 0, 0} : outer.back();
+    const std::span<const Loop> others(outer.data(),
+                                       outer.size() - !outer.empty());
+    return ForEach(others, from, to, [&](int64_t s, int64_t d) {
+      ShiftRows(item_bits,
+                {a.extent, rows.extent, s, rows.src_stride, d, rows.dst_stride},
+                src, dst);
+    });
+  }
+  const int64_t items = 8 / item_bits;  // of a byte
+  const int64_t side = SideOf(item_bits);
+  uint8_t* const rows = UnpackScratch() + kPartBytes;
+  uint8_t* const columns = rows + kPartBytes;
+  ForEach(outer, from, to, [&](int64_t s, int64_t d) {
+    for (int64_t i = 0; i < a.extent; i += side) {
+      const int64_t extent_a = std::min(side, a.extent - i);
+      for (int64_t j = 0; j < b.extent; j += side) {
+        const int64_t extent_b = std::min(side, b.extent - j);
+        // What is past the extents is whatever was there, and stays here.
+        const int64_t whole_a = RoundUp(extent_a, items);
+        const int64_t whole_b = RoundUp(extent_b, items);
+        const int64_t row_items = PitchOf(whole_b / items) * items;
+        const int64_t column_items = PitchOf(whole_a / items) * items;
+        ShiftRows(item_bits,
+                  {extent_b, extent_a, s + i * a.src_stride + j, a.src_stride,
+                   0, row_items},
+                  src, rows);
+        MoveSquares(item_bits,
+                    {{whole_a, row_items, 1}, {whole_b, 1, column_items}, {}},
+                    rows, 0, columns, 0);
+        ShiftRows(item_bits,
+                  {extent_a, extent_b, 0, column_items,
+                   d + i + j * b.dst_stride, b.dst_stride},
+                  columns, dst);
+      }
+    }
+  });
+}
+
+}  // namespace axis

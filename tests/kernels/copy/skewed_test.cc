@@ -1,0 +1,152 @@
+// Claims of kernels/copy/narrow/skewed.h and shift.h: rows that begin inside
+// bytes, and matrices of such rows, are moved to the bit; what shares a byte
+// with them stays as it is.
+#include "kernels/copy/narrow/skewed.h"
+
+#include <gtest/gtest.h>
+#include <tbb/global_control.h>
+#include <tbb/task_arena.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/copy/narrow/shift.h"
+#include "kernels/plan.h"
+#include "kernels/view.h"
+#include "tests/kernels/copy_checker.h"
+#include "tests/kernels/random_copy.h"
+
+namespace axis {
+namespace {
+
+using testing::Checker;
+using testing::NarrowElement;
+using testing::OnEveryTarget;
+using testing::Random;
+using testing::Reach;
+
+const std::vector<int64_t> kWidths = {1, 2, 4};
+
+const uint8_t* Bytes(const std::byte* p) {
+  return reinterpret_cast<const uint8_t*>(p);
+}
+uint8_t* Bytes(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
+
+// Makes element `index` of `data` what it is to be.
+void Set(int64_t bits, int64_t index, unsigned value, std::byte* data) {
+  const NarrowElement element(bits, index);
+  std::byte zeros[1] = {};
+  const int64_t byte = index * bits / 8, place = index % (8 / bits);
+  NarrowElement(bits, place).Put(zeros, (1u << bits) - 1);
+  data[byte] &= ~zeros[0];
+  element.Put(data, value);
+}
+
+TEST(ShiftRows, ToTheBitWhereverTheyBegin) {
+  const testing::GuardedBuffer src(1 << 16), dst(1 << 16);
+  OnEveryTarget(20000, [&](Random& random, Checker&) {
+    const int64_t bits = random.Of(kWidths);
+    const int64_t most = random.OneIn(4) ? 1200 : 80;
+    ShiftedRows rows{};
+    rows.items = random.In(1, most);
+    rows.count = random.In(1, 5);
+    rows.from = random.In(0, 9), rows.to = random.In(0, 9);
+    rows.src_stride = random.In(0, 2 * most);
+    rows.dst_stride = rows.items + random.In(0, 20);
+    const auto bytes = [&](int64_t first, int64_t stride) {
+      const int64_t end = first + (rows.count - 1) * stride + rows.items;
+      return (end * bits + 7) / 8;
+    };
+    EXPECT_TRUE(testing::MovesAsExpected(
+        random, src, bytes(rows.from, rows.src_stride), dst,
+        bytes(rows.to, rows.dst_stride),
+        [&](const std::byte* from, std::byte* to) {
+          ShiftRows(bits, rows, Bytes(from), Bytes(to));
+        },
+        [&](const std::byte* from, std::byte* to) {
+          for (int64_t r = 0; r < rows.count; ++r)
+            for (int64_t i = 0; i < rows.items; ++i)
+              Set(bits, rows.to + r * rows.dst_stride + i,
+                  NarrowElement(bits, rows.from + r * rows.src_stride + i)
+                      .Get(from),
+                  to);
+        }))
+        << rows.count << " rows of " << rows.items << " of " << bits
+        << " bits from " << rows.from << " to " << rows.to;
+  });
+}
+
+// The copy of `src` to dense memory, as MoveNarrow() sees it.
+std::optional<Skewed> SkewedOf(const View& src, int64_t bits) {
+  const Plan plan = *CompilePlan(src, Dense(ShapeOf(src)), bits);
+  std::vector<Loop> loops(plan.loops.begin(), plan.loops.end());
+  for (Loop& loop : loops) loop.src_stride /= bits, loop.dst_stride /= bits;
+  if (plan.run > bits) loops.push_back({plan.run / bits, 1, 1});
+  return FindSkewed(bits, loops);
+}
+
+// Odd sides, so that every row begins elsewhere in a byte, and any.
+int64_t Side(Random& random, int64_t least, int64_t most) {
+  const int64_t side = random.In(least, most);
+  return random.OneIn(4) ? side : side | 1;
+}
+
+TEST(Skewed, MatricesAreTransposed) {
+  // Several workers, however many CPUs there are.
+  const tbb::global_control allowed(
+      tbb::global_control::max_allowed_parallelism, 4);
+  OnEveryTarget(24, [](Random& random, Checker& checker) {
+    const int64_t bits = random.Of(kWidths);
+    const int64_t rows = Side(random, 192, random.OneIn(2) ? 2100 : 400);
+    const int64_t least = std::max<int64_t>(192, (128 << 10) / rows + 1);
+    const int64_t columns =
+        Side(random, least, least + (random.OneIn(4) ? 1000 : 300));
+    const Shape shape = {Side(random, 1, 2), rows, columns};
+    std::vector<int64_t> order = {0, 2, 1};
+    if (random.OneIn(4)) order = {2, 0, 1};
+    View src = Permute(Dense(shape), order);
+    ASSERT_TRUE(SkewedOf(src, bits));
+    EXPECT_FALSE(SkewedOf(src, bits)->has_rows());
+    tbb::task_arena(random.OneIn(2) ? 1 : 4).execute([&] {
+      checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
+    });
+  });
+}
+
+TEST(Skewed, RowsChangePlaces) {
+  OnEveryTarget(400, [](Random& random, Checker& checker) {
+    const int64_t bits = random.Of(kWidths);
+    const Shape shape = {random.In(2, 9), random.In(2, 9), random.In(2, 9),
+                         Side(random, 96, random.OneIn(4) ? 1200 : 140)};
+    View src = Permute(Dense(shape), std::vector<int64_t>{2, 0, 1, 3});
+    if (random.OneIn(2)) {
+      const int64_t keep = random.In(96, shape[3]);
+      src = *Slice(src, 3, random.In(0, shape[3] - keep), keep);
+    }
+    ASSERT_TRUE(SkewedOf(src, bits));
+    EXPECT_TRUE(SkewedOf(src, bits)->has_rows());
+    checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
+  });
+}
+
+TEST(Skewed, NothingElseIs) {
+  const std::vector<int64_t> turned = {1, 0};
+  for (const int64_t bits : kWidths) {
+    // Sides, and matrices, that are too small; rows that are too short.
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{191, 2001}), turned), bits));
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{2001, 191}), turned), bits));
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{361, 362}), turned), bits));
+    EXPECT_FALSE(SkewedOf(
+        Permute(Dense(Shape{20, 30, 95}), std::vector<int64_t>{1, 0, 2}),
+        bits));
+  }
+  // Groups of three bytes.
+  for (const int64_t bits : {3, 6})
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{501, 503}), turned), bits));
+}
+
+}  // namespace
+}  // namespace axis

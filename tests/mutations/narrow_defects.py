@@ -1,0 +1,39 @@
+"""The defects of kernels/copy/narrow/, as defects.py has them."""
+
+from copy_defects import ENGINE
+
+SKEWED = ["skewed_test", "copy_test"]
+
+NARROW = [
+    ("kernels/copy/narrow/narrow.cc", "if ((to + items) % unit_items != 0)",
+     "if (false)", ENGINE),
+    ("kernels/copy/narrow/narrow.cc", "    if (filled != items_) {",
+     "    if (filled > items_) {", ENGINE),
+    ("kernels/copy/narrow/pack.cc",
+     "packed[i] = static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);",
+     "packed[i] = static_cast<uint8_t>(items[2 * i + 1] | items[2 * i] << 4);",
+     ENGINE),
+    # Rows that begin inside bytes: what shares a byte with them, the last
+    # vector, the last byte; and matrices of them that are cut into blocks.
+    ("kernels/copy/narrow/shift.cc", "(*dst & ~mask) |", "", SKEWED),
+    ("kernels/copy/narrow/shift.cc", "src[from + bits > 8], 8 - from);",
+     "src[1], 8 - from);", SKEWED),
+    ("kernels/copy/narrow/shift.cc", "hn::BitCast(d, later), late)",
+     "hn::BitCast(d, later), soon)", SKEWED),
+    ("kernels/copy/narrow/shift.cc", "    if (at == last) return;\n",
+     "    if (at + static_cast<int64_t>(hn::Lanes(d)) > last) return;\n",
+     SKEWED),
+    ("kernels/copy/narrow/shift.cc", "(bits - 1) >> 3", "bits >> 3", SKEWED),
+    ("kernels/copy/narrow/shift.cc", "(item_bits == 4)", "(item_bits != 1)",
+     SKEWED),
+    ("kernels/copy/narrow/skewed.cc", "d + i + j * b.dst_stride",
+     "d + i + j", SKEWED),
+    ("kernels/copy/narrow/skewed.cc", "s + i * a.src_stride + j",
+     "s + i * a.src_stride", SKEWED),
+    ("kernels/copy/narrow/skewed.cc",
+     "a->extent * b->extent < kLeastMatrix", "false", ["skewed_test"]),
+    ("kernels/copy/narrow/skewed.cc", "a->extent < kLeastRow", "false",
+     ["skewed_test"]),
+    ("kernels/copy/narrow/squares.cc", "dst + d / items + i", "dst + i",
+     ENGINE),
+]
