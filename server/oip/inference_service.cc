@@ -218,6 +218,7 @@ class AsyncInferenceService final : public InferenceService {
     if (bytes > (repository_.has_only_ops() ? kLightOp : kLightChain) ||
         repository_.constant_bytes() > int64_t{kLightChain})
       return false;
+    if (bytes <= size_t{kLightRest} && !regions_.allowed()) return true;
     constexpr uint32_t kRaw[] = {
         oip::ModelInferRequest::kRawInputContentsFieldNumber};
     const std::optional<std::string> rest = RestOf(request, kRaw, kLightRest);

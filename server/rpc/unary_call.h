@@ -18,7 +18,7 @@ namespace axis {
 
 // Requests that are light say little beside their raw data: a number that is
 // spelled out takes a hundred times as long as a byte, so does an output.
-inline constexpr int64_t kLightRest = 1 << 10;
+inline constexpr int64_t kLightRest = 2 << 10;
 // The largest of one op, for to hand 1 MiB over takes as long as to move it; of
 // elements that take longer: less than a byte, or strings; of a chain of ops.
 inline constexpr size_t kLightOp = 2 << 20;

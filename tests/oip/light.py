@@ -131,14 +131,14 @@ def check_ops(check: Checks, axisd: str) -> None:
     hold(check, axisd, [], {
         "2 MB": transpose(U8, [2 * KIB, 1000], data=bytes(2000 * KIB)),
         "60 KiB of bits": transpose(U1, [480, KIB], data=bytes(60 * KIB)),
-        "900 numbers": transpose(U8, [1, 900], values={"uints": [7] * 900}),
-        "900 outputs": split([2000] + [0] * 899),
+        "1900 numbers": transpose(U8, [1, 1900], values={"uints": [7] * 1900}),
+        "1900 outputs": split([2000] + [0] * 1899),
         "4 kB in a pipeline": pipeline([40, 100], bytes(4000)),
     }, {
         "4 MiB": transpose(U8, [2 * KIB, 2 * KIB], data=bytes(4 << 20)),
         "65 KiB of bits": transpose(U1, [520, KIB], data=bytes(65 * KIB)),
-        "1100 numbers": transpose(U8, [1, 1100], values={"uints": [7] * 1100}),
-        "1100 outputs": split([2000] + [0] * 1099),
+        "2100 numbers": transpose(U8, [1, 2100], values={"uints": [7] * 2100}),
+        "2100 outputs": split([2000] + [0] * 2099),
         "5 kB in a pipeline": pipeline([50, 100], bytes(5000)),
     })
 
@@ -146,13 +146,13 @@ def check_ops(check: Checks, axisd: str) -> None:
 def check_infer(check: Checks, axisd: str) -> None:
     hold(check, axisd, [], {
         "one op on 2 MB": infer(matrix(2 * KIB, 1000)),
-        "800 numbers": infer_contents("uint_contents", "UINT8", [7] * 800),
+        "1800 numbers": infer_contents("uint_contents", "UINT8", [7] * 1800),
         "60 KiB of bits": infer_raw("UINT8", [60 * KIB], bytes(60 * KIB),
                                     data_type="U1", shape=f"{480 * KIB}"),
         "15000 strings": infer_raw("BYTES", [15000], bytes(60000)),
     }, {
         "one op on 4 MiB": infer(matrix(2 * KIB, 2 * KIB)),
-        "1100 numbers": infer_contents("uint_contents", "UINT8", [7] * 1100),
+        "2100 numbers": infer_contents("uint_contents", "UINT8", [7] * 2100),
         "65 KiB of bits": infer_raw("UINT8", [65 * KIB], bytes(65 * KIB),
                                     data_type="U1", shape=f"{520 * KIB}"),
         "17000 strings": infer_raw("BYTES", [17000], bytes(68000)),
