@@ -36,4 +36,8 @@ NARROW = [
      ["skewed_test"]),
     ("kernels/copy/narrow/squares.cc", "dst + d / items + i", "dst + i",
      ENGINE),
+    ("kernels/copy/narrow/squares.cc", "b->extent < kLeastRow * items",
+     "b->extent < 0", ["skewed_test"]),
+    ("kernels/copy/narrow/narrow.cc",
+     "const int64_t near = is_src ?", "const int64_t near = true ?", ENGINE),
 ]

@@ -28,6 +28,11 @@ constexpr int64_t kRow = 512;
 // What vectors may write past a row, or the unit that it starts in before it.
 constexpr int64_t kSlack = 64;
 
+// Gaps between rows of a source are unpacked too if they are at most so many
+// times as long as the row, or rows begin so near to each other.
+constexpr int64_t kGap = 4;
+constexpr int64_t kNear = 64;
+
 // Blocks with fewer elements would be mostly overhead.
 constexpr int64_t kBlock = 64 << 10;
 
@@ -40,10 +45,10 @@ struct Rows {
   Strides strides;  // of every loop of the block, in unpacked elements
 };
 
-// Lays out the part of a side that a block of `extents` touches. Loops whose
-// stride is at most `gap` times the row before join the row, gaps and all.
-Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride,
-            int64_t gap) {
+// Lays out the part of a side that a block of `extents` touches. What goes on
+// right behind a row joins it; in a source also what is near, gap and all.
+Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride) {
+  const bool is_src = stride == &Loop::src_stride;
   Rows rows;
   rows.strides.resize(loops.size());
   absl::InlinedVector<size_t, 8> order(loops.size());
@@ -54,7 +59,8 @@ Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride,
   for (size_t i : order) {
     const int64_t step = loops[i].*stride;
     if (extents[i] == 1) continue;
-    if (rows.loops.empty() && step <= gap * rows.length) {
+    const int64_t near = is_src ? std::max(kGap * rows.length, kNear) : 0;
+    if (rows.loops.empty() && step <= std::max(rows.length, near)) {
       rows.strides[i] = step;
       rows.length += (extents[i] - 1) * step;
       continue;
@@ -118,8 +124,8 @@ class NarrowCopy {
 
  private:
   static bool Fits(const Loops& loops, const Strides& extents) {
-    const Rows src = LayOut(loops, extents, &Loop::src_stride, kGap);
-    const Rows dst = LayOut(loops, extents, &Loop::dst_stride, 1);
+    const Rows src = LayOut(loops, extents, &Loop::src_stride);
+    const Rows dst = LayOut(loops, extents, &Loop::dst_stride);
     return src.count * src.pitch + 2 * kSlack <= kUnpackedBytes &&
            dst.count * dst.pitch + 2 * kSlack <= kUnpackedBytes;
   }
@@ -152,8 +158,8 @@ class NarrowCopy {
 
   void MoveOne(const Loops& loops, const Strides& extents, int64_t from,
                int64_t to) const {
-    const Rows src = LayOut(loops, extents, &Loop::src_stride, kGap);
-    const Rows dst = LayOut(loops, extents, &Loop::dst_stride, 1);
+    const Rows src = LayOut(loops, extents, &Loop::src_stride);
+    const Rows dst = LayOut(loops, extents, &Loop::dst_stride);
     uint8_t* const unpacked = UnpackScratch();
     uint8_t* const moved = unpacked + kUnpackedBytes;
     // Rows are too short for the hardware to see where they lead.
@@ -205,7 +211,6 @@ class NarrowCopy {
   }
   int64_t Phase(int64_t element) const { return element & (items_ - 1); }
 
-  static constexpr int64_t kGap = 4;
   static constexpr int64_t kRowsAhead = 16;
 
   const int64_t bits_;

@@ -77,14 +77,19 @@ void MoveSkewed(int64_t item_bits, const Skewed& skewed, const uint8_t* src,
     });
   }
   const int64_t items = 8 / item_bits;  // of a byte
-  const int64_t side = SideOf(item_bits);
+  // Of the same size, or the last would be mostly overhead.
+  const auto side_of = [&](int64_t extent) {
+    const int64_t blocks = (extent - 1) / SideOf(item_bits) + 1;
+    return RoundUp((extent - 1) / blocks + 1, items);
+  };
+  const int64_t side_a = side_of(a.extent), side_b = side_of(b.extent);
   uint8_t* const rows = UnpackScratch() + kPartBytes;
   uint8_t* const columns = rows + kPartBytes;
   ForEach(outer, from, to, [&](int64_t s, int64_t d) {
-    for (int64_t i = 0; i < a.extent; i += side) {
-      const int64_t extent_a = std::min(side, a.extent - i);
-      for (int64_t j = 0; j < b.extent; j += side) {
-        const int64_t extent_b = std::min(side, b.extent - j);
+    for (int64_t i = 0; i < a.extent; i += side_a) {
+      const int64_t extent_a = std::min(side_a, a.extent - i);
+      for (int64_t j = 0; j < b.extent; j += side_b) {
+        const int64_t extent_b = std::min(side_b, b.extent - j);
         // What is past the extents is whatever was there, and stays here.
         const int64_t whole_a = RoundUp(extent_a, items);
         const int64_t whole_b = RoundUp(extent_b, items);

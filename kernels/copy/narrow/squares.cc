@@ -99,6 +99,9 @@ HWY_EXPORT(TransposeSquares);
 constexpr int64_t kMostBlock = 1024;
 constexpr int64_t kLeastBlock = 4096;
 
+// Rows of fewer bytes fill no vector.
+constexpr int64_t kLeastRow = 8;
+
 // So many squares ahead rows are prefetched: what a block has of one is too
 // short for a core to foresee it.
 constexpr int64_t kLead = 2;
@@ -125,7 +128,8 @@ std::optional<Squares> FindSquares(int64_t item_bits,
     }
   }
   if (!a || !b || !is_whole(a->extent) || !is_whole(b->extent) ||
-      !is_whole(from) || !is_whole(to) || a->extent * b->extent < kLeastBlock)
+      !is_whole(from) || !is_whole(to) || b->extent < kLeastRow * items ||
+      a->extent * b->extent < kLeastBlock)
     return std::nullopt;
   return Squares{*a, *b, std::move(outer)};
 }

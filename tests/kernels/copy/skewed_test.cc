@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/squares.h"
 #include "kernels/plan.h"
 #include "kernels/view.h"
 #include "tests/kernels/copy_checker.h"
@@ -146,6 +147,20 @@ TEST(Skewed, NothingElseIs) {
   // Groups of three bytes.
   for (const int64_t bits : {3, 6})
     EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{501, 503}), turned), bits));
+}
+
+// 512 rows of `items` elements, turned.
+bool HasSquares(int64_t bits, int64_t items) {
+  const Loop loops[] = {{items, 1, 512}, {512, items, 1}};
+  return FindSquares(bits, loops, 0, 0).has_value();
+}
+
+TEST(Squares, AreOfRowsThatFillVectors) {
+  for (const int64_t bits : kWidths) {
+    EXPECT_TRUE(HasSquares(bits, 8 * 8 / bits));
+    EXPECT_FALSE(HasSquares(bits, 7 * 8 / bits));
+    EXPECT_FALSE(HasSquares(bits, 8 * 8 / bits + 1));
+  }
 }
 
 }  // namespace
