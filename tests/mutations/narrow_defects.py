@@ -39,5 +39,5 @@ NARROW = [
     ("kernels/copy/narrow/squares.cc", "b->extent < kLeastRow * items",
      "b->extent < 0", ["skewed_test"]),
     ("kernels/copy/narrow/narrow.cc",
-     "const int64_t near = is_src ?", "const int64_t near = true ?", ENGINE),
+     "stride == &Loop::src_stride ? kGap : 0;", "kGap;", ENGINE),
 ]

@@ -28,10 +28,9 @@ constexpr int64_t kRow = 512;
 // What vectors may write past a row, or the unit that it starts in before it.
 constexpr int64_t kSlack = 64;
 
-// Gaps between rows of a source are unpacked too if they are at most so many
-// times as long as the row, or rows begin so near to each other.
-constexpr int64_t kGap = 4;
-constexpr int64_t kNear = 64;
+// Gaps of at most so many elements between rows of a source are unpacked, too:
+// another row costs more.
+constexpr int64_t kGap = 256;
 
 // Blocks with fewer elements would be mostly overhead.
 constexpr int64_t kBlock = 64 << 10;
@@ -48,7 +47,7 @@ struct Rows {
 // Lays out the part of a side that a block of `extents` touches. What goes on
 // right behind a row joins it; in a source also what is near, gap and all.
 Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride) {
-  const bool is_src = stride == &Loop::src_stride;
+  const int64_t gap = stride == &Loop::src_stride ? kGap : 0;
   Rows rows;
   rows.strides.resize(loops.size());
   absl::InlinedVector<size_t, 8> order(loops.size());
@@ -59,8 +58,7 @@ Rows LayOut(const Loops& loops, const Strides& extents, int64_t Loop::*stride) {
   for (size_t i : order) {
     const int64_t step = loops[i].*stride;
     if (extents[i] == 1) continue;
-    const int64_t near = is_src ? std::max(kGap * rows.length, kNear) : 0;
-    if (rows.loops.empty() && step <= std::max(rows.length, near)) {
+    if (rows.loops.empty() && step <= rows.length + gap) {
       rows.strides[i] = step;
       rows.length += (extents[i] - 1) * step;
       continue;
