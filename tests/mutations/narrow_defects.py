@@ -38,6 +38,4 @@ NARROW = [
      ENGINE),
     ("kernels/copy/narrow/squares.cc", "b->extent < kLeastRow * items",
      "b->extent < 0", ["skewed_test"]),
-    ("kernels/copy/narrow/narrow.cc",
-     "stride == &Loop::src_stride ? kGap : 0;", "kGap;", ENGINE),
 ]
