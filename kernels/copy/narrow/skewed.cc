@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "kernels/copy/block.h"
-#include "kernels/copy/narrow/each.h"
 #include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/narrow/squares.h"
 #include "kernels/copy/scratch.h"
 
@@ -44,28 +44,22 @@ int64_t RoundUp(int64_t n, int64_t unit) {
 
 }  // namespace
 
-std::optional<Skewed> FindSkewed(int64_t item_bits,
-                                 std::span<const Loop> loops) {
+std::optional<Sides> FindSkewed(int64_t item_bits,
+                                std::span<const Loop> loops) {
   if (item_bits != 1 && item_bits != 2 && item_bits != 4) return std::nullopt;
-  std::optional<Loop> a, b;
-  absl::InlinedVector<Loop, 8> outer;
-  for (const Loop& loop : loops) {
-    if (loop.dst_stride == 1) a = loop;
-    if (loop.src_stride == 1) b = loop;
-    if (loop.dst_stride != 1 && loop.src_stride != 1) outer.push_back(loop);
-  }
-  if (!a || !b) return std::nullopt;
-  if (a->src_stride == 1 ? a->extent < kLeastRow
-                         : std::min(a->extent, b->extent) < kLeastSide ||
-                               a->extent * b->extent < kLeastMatrix)
-    return std::nullopt;
-  return Skewed{*a, *b, std::move(outer)};
+  std::optional<Sides> sides = SidesOf(loops);
+  if (!sides) return std::nullopt;
+  const int64_t a = sides->a.extent, b = sides->b.extent;
+  const bool pays = sides->are_rows()
+                        ? a >= kLeastRow
+                        : std::min(a, b) >= kLeastSide && a * b >= kLeastMatrix;
+  return pays ? sides : std::nullopt;
 }
 
-void MoveSkewed(int64_t item_bits, const Skewed& skewed, const uint8_t* src,
+void MoveSkewed(int64_t item_bits, const Sides& sides, const uint8_t* src,
                 int64_t from, uint8_t* dst, int64_t to) {
-  const auto& [a, b, outer] = skewed;
-  if (skewed.has_rows()) {
+  const auto& [a, b, outer] = sides;
+  if (sides.are_rows()) {
     // Rows of the last loop at once.
     const Loop rows = outer.empty() ? Loop{1, 0, 0} : outer.back();
     const std::span<const Loop> others(outer.data(),

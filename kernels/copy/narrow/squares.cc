@@ -1,12 +1,11 @@
 #include "kernels/copy/narrow/squares.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/narrow/each.h"
+#include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/scratch.h"
 
@@ -108,33 +107,25 @@ constexpr int64_t kLead = 2;
 
 }  // namespace
 
-std::optional<Squares> FindSquares(int64_t item_bits,
-                                   std::span<const Loop> loops, int64_t from,
-                                   int64_t to) {
+std::optional<Sides> FindSquares(int64_t item_bits, std::span<const Loop> loops,
+                                 int64_t from, int64_t to) {
   if (item_bits != 1 && item_bits != 2 && item_bits != 4) return std::nullopt;
   const int64_t items = 8 / item_bits;  // of a byte
-  absl::InlinedVector<Loop, 8> outer;
-  std::optional<Loop> a, b;
   auto is_whole = [&](int64_t n) { return n % items == 0; };
-  for (const Loop& loop : loops) {
-    if (loop.dst_stride == 1 && is_whole(loop.src_stride)) {
-      a = loop;
-    } else if (loop.src_stride == 1 && is_whole(loop.dst_stride)) {
-      b = loop;
-    } else if (is_whole(loop.src_stride) && is_whole(loop.dst_stride)) {
-      outer.push_back(loop);
-    } else {
-      return std::nullopt;
-    }
-  }
-  if (!a || !b || !is_whole(a->extent) || !is_whole(b->extent) ||
-      !is_whole(from) || !is_whole(to) || b->extent < kLeastRow * items ||
-      a->extent * b->extent < kLeastBlock)
+  std::optional<Sides> sides = SidesOf(loops);
+  if (!sides || !is_whole(from) || !is_whole(to)) return std::nullopt;
+  const auto& [a, b, outer] = *sides;
+  if (!is_whole(a.extent) || !is_whole(a.src_stride) || !is_whole(b.extent) ||
+      !is_whole(b.dst_stride) || b.extent < kLeastRow * items ||
+      a.extent * b.extent < kLeastBlock)
     return std::nullopt;
-  return Squares{*a, *b, std::move(outer)};
+  for (const Loop& loop : outer)
+    if (!is_whole(loop.src_stride) || !is_whole(loop.dst_stride))
+      return std::nullopt;
+  return sides;
 }
 
-void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
+void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
                  int64_t from, uint8_t* dst, int64_t to) {
   const auto& [a, b, outer] = squares;
   const int64_t items = 8 / item_bits;

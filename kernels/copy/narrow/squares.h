@@ -5,28 +5,20 @@
 #include <optional>
 #include <span>
 
-#include "absl/container/inlined_vector.h"
+#include "kernels/copy/narrow/sides.h"
 #include "kernels/plan.h"
 
 namespace axis {
 
-// A copy of elements that fall into squares of as many as a byte has: whole
-// bytes on both sides whichever way they lie.
-struct Squares {
-  Loop a;  // neighbours in the destination
-  Loop b;  // neighbours in the source
-  absl::InlinedVector<Loop, 8> outer;
-};
-
-// The squares of `loops`, from element `from` of the source to element `to` of
-// the destination, all in elements; nullopt if there are none, or so few that
-// they would not pay.
-std::optional<Squares> FindSquares(int64_t item_bits,
-                                   std::span<const Loop> loops, int64_t from,
-                                   int64_t to);
+// The sides of a copy of `loops`, from element `from` of the source to element
+// `to` of the destination, all in elements, if it falls into squares of as many
+// elements as a byte has: whole bytes on both sides whichever way they lie.
+// Nullopt if it does not, or if there are so few that they would not pay.
+std::optional<Sides> FindSquares(int64_t item_bits, std::span<const Loop> loops,
+                                 int64_t from, int64_t to);
 
 // Copies them.
-void MoveSquares(int64_t item_bits, const Squares& squares, const uint8_t* src,
+void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
                  int64_t from, uint8_t* dst, int64_t to);
 
 }  // namespace axis

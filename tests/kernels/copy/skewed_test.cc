@@ -81,7 +81,7 @@ TEST(ShiftRows, ToTheBitWhereverTheyBegin) {
 }
 
 // The copy of `src` to dense memory, as MoveNarrow() sees it.
-std::optional<Skewed> SkewedOf(const View& src, int64_t bits) {
+std::optional<Sides> SkewedOf(const View& src, int64_t bits) {
   const Plan plan = *CompilePlan(src, Dense(ShapeOf(src)), bits);
   std::vector<Loop> loops(plan.loops.begin(), plan.loops.end());
   for (Loop& loop : loops) loop.src_stride /= bits, loop.dst_stride /= bits;
@@ -110,7 +110,7 @@ TEST(Skewed, MatricesAreTransposed) {
     if (random.OneIn(4)) order = {2, 0, 1};
     View src = Permute(Dense(shape), order);
     ASSERT_TRUE(SkewedOf(src, bits));
-    EXPECT_FALSE(SkewedOf(src, bits)->has_rows());
+    EXPECT_FALSE(SkewedOf(src, bits)->are_rows());
     tbb::task_arena(random.OneIn(2) ? 1 : 4).execute([&] {
       checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
     });
@@ -128,7 +128,7 @@ TEST(Skewed, RowsChangePlaces) {
       src = *Slice(src, 3, random.In(0, shape[3] - keep), keep);
     }
     ASSERT_TRUE(SkewedOf(src, bits));
-    EXPECT_TRUE(SkewedOf(src, bits)->has_rows());
+    EXPECT_TRUE(SkewedOf(src, bits)->are_rows());
     checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
   });
 }
