@@ -3,9 +3,11 @@
 #include <signal.h>
 #include <time.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -17,9 +19,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "server/connections/linger.h"
+#include "server/connections/sockets.h"
 #include "server/options.h"
 #include "server/process/host.h"
-#include "server/process/linger.h"
 #include "server/process/log.h"
 #include "server/process/out_of_memory.h"
 #include "server/server.h"
@@ -197,6 +200,10 @@ std::string Complaint(const Options& options) {
   return "";
 }
 
+// From so many changes of who is sent to between two ticks on, several clients
+// are served at once; probes of health make one or two.
+constexpr int64_t kSharedChanges = 20;
+
 // Waits for one of `signals`, calling `tick` about once a second, until one
 // arrives or `deadline` passes.
 template <class Tick>
@@ -252,7 +259,11 @@ int Main(int argc, char** argv) {
     log.Error(server.status().message());
     return kCannotStart;
   }
-  const auto tick = [&] { (*server)->Tick(); };
+  int64_t changes = 0;
+  const auto tick = [&] {
+    const int64_t before = std::exchange(changes, SenderChanges());
+    (*server)->Tick(/*is_shared=*/changes - before >= kSharedChanges);
+  };
   WaitForSignal(signals, absl::InfiniteFuture(), tick);
   log.Info("draining", {{"delay", absl::FormatDuration(options.drain_delay)}});
   (*server)->BecomeUnready();

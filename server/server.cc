@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,7 +22,8 @@
 #include "server/process/admission.h"
 #include "server/process/host.h"
 #include "server/process/metrics.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
+#include "server/queue/pollers.h"
 #include "server/rpc/tensor_service.h"
 #include "server/shm/regions.h"
 #include "server/standard/health.h"
@@ -43,6 +43,9 @@ constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
 // connections of clients that keep theirs alive more carefully than that.
 constexpr absl::Duration kMinClientPing = absl::Seconds(5);
 
+// There may be one thread that polls to so many that compute.
+constexpr int kThreadsOfPoller = 2;
+
 // Reflection is served by gRPC with a thread a stream; nobody needs more.
 constexpr int kMaxSyncThreads = 16;
 
@@ -61,7 +64,7 @@ class AxisServer final : public Server {
         log_(log),
         threads_(options.threads > 0 ? options.threads : AvailableCpus()),
         parallelism_(tbb::global_control::max_allowed_parallelism,
-                     // oneTBB counts the polling thread as one of them.
+                     // oneTBB takes it that who asks is one of them.
                      static_cast<size_t>(threads_) + 1),
         arena_(threads_, /*reserved_for_masters=*/0),
         turns_(arena_),
@@ -73,7 +76,7 @@ class AxisServer final : public Server {
         health_(MakeHealth()) {}
 
   ~AxisServer() override {
-    if (poller_.joinable()) Shutdown();
+    if (pollers_) Shutdown();
   }
 
   absl::Status Listen() {
@@ -90,16 +93,7 @@ class AxisServer final : public Server {
     health_->Start(queue_.get(), live_calls_);
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
-    // One thread polls: more of them only hand events to each other. What it
-    // computes itself it computes alone: it would be done by the time that a
-    // worker is awake.
-    poller_ = std::thread([this] {
-      tbb::task_arena(1).execute([this] {
-        void* event = nullptr;
-        bool ok = false;
-        while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
-      });
-    });
+    pollers_.emplace(*queue_, std::max(1, threads_ / kThreadsOfPoller));
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
                             {"tls", files_->certificates() ? "on" : "off"},
                             {"access_rules", options_.access_rules},
@@ -125,10 +119,12 @@ class AxisServer final : public Server {
     // What computes, or waits in the queue to be begun or ended.
     live_calls_.AwaitNone();
     queue_->Shutdown();
-    poller_.join();
+    pollers_.reset();
   }
 
-  void Tick() override {
+  void Tick(bool is_shared) override {
+    pollers_->Adjust(is_shared);
+    metrics_.SetPollers(pollers_->count());
     const int64_t begun = metrics_.begun();
     const bool busy = begun != last_begun_ || metrics_.inflight() > 0;
     idle_ticks_ = busy ? 0 : idle_ticks_ + 1;
@@ -252,7 +248,7 @@ class AxisServer final : public Server {
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
   std::vector<int> ports_;
-  std::thread poller_;
+  std::optional<Pollers> pollers_;
   int64_t last_begun_ = 0;
   int idle_ticks_ = 0;
 };

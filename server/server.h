@@ -28,8 +28,9 @@ class Server {
   // cancels them. Second half of a drain; call once, before destruction.
   virtual void Shutdown() = 0;
 
-  // Housekeeping, to be called about once a second.
-  virtual void Tick() = 0;
+  // Housekeeping, to be called about once a second; `is_shared` says whether
+  // several connections were served at once meanwhile.
+  virtual void Tick(bool is_shared) = 0;
 };
 
 }  // namespace axis

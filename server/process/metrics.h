@@ -67,6 +67,9 @@ class Metrics {
   int64_t begun() const { return begun_; }
   int64_t inflight() const { return inflight_; }
 
+  // How many threads poll for calls.
+  void SetPollers(int count) { pollers_ = count; }
+
   // Files that are read again while the server runs.
   enum Reloaded { kCertificate, kAccessRules, kReloadeds };
 
@@ -97,6 +100,7 @@ class Metrics {
   prometheus::Counter* joined_;
   prometheus::Counter* strided_;
   prometheus::Family<prometheus::Counter>* rejected_;
+  std::atomic<int> pollers_{1};
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> inflight_{0};
   std::array<std::atomic<bool>, kReloadeds> reloaded_{true, true};

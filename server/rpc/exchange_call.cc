@@ -4,7 +4,7 @@
 
 #include "absl/time/clock.h"
 #include "server/call/rpc_status.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 #include "server/rpc/record.h"
 #include "server/wire/inflate.h"
 

@@ -10,7 +10,7 @@
 #include "absl/time/clock.h"
 #include "server/call/rpc_status.h"
 #include "server/process/out_of_memory.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 #include "server/rpc/inflow.h"
 #include "server/rpc/record.h"
 #include "server/stream/stream.h"

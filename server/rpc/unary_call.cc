@@ -8,7 +8,7 @@
 #include "kernels/status.h"
 #include "server/call/rpc_status.h"
 #include "server/process/out_of_memory.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 #include "server/rpc/record.h"
 #include "server/wire/inflate.h"
 

@@ -11,7 +11,7 @@
 #include "server/process/admission.h"
 #include "server/process/log.h"
 #include "server/process/metrics.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 #include "server/rpc/turns.h"
 
 namespace axis {

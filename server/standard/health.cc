@@ -1,11 +1,12 @@
 #include "server/standard/health.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <set>
 
 #include "grpc/health/v1/health.grpc.pb.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 
 namespace axis {
 namespace {
@@ -146,8 +147,8 @@ class Watch {
     }
     Leave();
   }
-  // Gone once the status is sent and gRPC has said that the call is done. Both
-  // run on the polling thread.
+  // Gone once the status is sent and gRPC has said that the call is done;
+  // either may come first.
   void Leave() {
     if (--pending_ == 0) delete this;
   }
@@ -164,7 +165,7 @@ class Watch {
   bool busy_ = false;       // a write is under way
   bool gone_ = false;       // the client is
   bool finishing_ = false;  // the status is under way
-  int pending_ = 2;
+  std::atomic<int> pending_{2};
   StepOf<Watch, &Watch::Begin> begin_{this};
   StepOf<Watch, &Watch::Written> written_{this};
   StepOf<Watch, &Watch::Done> done_{this};

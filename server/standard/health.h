@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
 
 namespace axis {
 

@@ -4,10 +4,11 @@
 #include <grpcpp/resource_quota.h>
 
 #include <chrono>
-#include <thread>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
-#include "server/rpc/event.h"
+#include "server/queue/event.h"
+#include "server/queue/pollers.h"
 
 namespace axis {
 namespace {
@@ -24,7 +25,7 @@ class Listener final : public HealthListener {
     server_->Shutdown(std::chrono::system_clock::now());
     live_calls_.AwaitNone();
     queue_->Shutdown();
-    poller_.join();
+    pollers_.reset();
   }
 
   Health& health() override { return *health_; }
@@ -49,11 +50,7 @@ class Listener final : public HealthListener {
                        " (is the address taken?)"));
     }
     health_->Start(queue_.get(), live_calls_);
-    poller_ = std::thread([this] {
-      void* event = nullptr;
-      bool ok = false;
-      while (queue_->Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
-    });
+    pollers_.emplace(*queue_);
     return absl::OkStatus();
   }
 
@@ -62,7 +59,7 @@ class Listener final : public HealthListener {
   const std::unique_ptr<Health> health_ = MakeHealth();
   std::unique_ptr<grpc::ServerCompletionQueue> queue_;
   std::unique_ptr<grpc::Server> server_;
-  std::thread poller_;
+  std::optional<Pollers> pollers_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "server/process/linger.h"
+#include "server/connections/linger.h"
 
 #include <poll.h>
 #include <sys/socket.h>

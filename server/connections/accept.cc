@@ -11,7 +11,7 @@
 #include <cerrno>
 #include <mutex>
 
-#include "server/process/linger.h"
+#include "server/connections/linger.h"
 
 namespace {
 

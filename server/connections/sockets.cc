@@ -13,6 +13,8 @@
 // the CPU gets it; then epoll, told so by epoll_ctl(), finds room again, after
 // what else has come. Alone, a client of 16 MiB would lose a fifth by it; 64
 // clients of 1 MiB a third, sent to after the caches have lost their answers.
+#include "server/connections/sockets.h"
+
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -65,6 +67,7 @@ Polled* FindPolled(int socket) {
 // When it last was another socket that sent, in coarse milliseconds, and which.
 std::atomic<int64_t> g_changed = INT64_MIN / 2;
 std::atomic<int> g_sender = -1;
+std::atomic<int64_t> g_changes = 0;
 
 // So long ago others still count: a few calls of whoever calls all the time.
 constexpr int64_t kCompanyMs = 20;
@@ -74,8 +77,10 @@ bool HasCompany(int socket) {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC_COARSE, &time);
   const int64_t now = time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
-  if (g_sender.exchange(socket, std::memory_order_relaxed) != socket)
+  if (g_sender.exchange(socket, std::memory_order_relaxed) != socket) {
     g_changed.store(now, std::memory_order_relaxed);
+    g_changes.fetch_add(1, std::memory_order_relaxed);
+  }
   return now - g_changed.load(std::memory_order_relaxed) < kCompanyMs;
 }
 
@@ -112,6 +117,12 @@ bool IsReset(int socket) {
 }
 
 }  // namespace
+
+namespace axis {
+
+int64_t SenderChanges() { return g_changes.load(std::memory_order_relaxed); }
+
+}  // namespace axis
 
 extern "C" {
 
