@@ -35,6 +35,9 @@ constexpr int64_t kGap = 256;
 // Blocks with fewer elements would be mostly overhead.
 constexpr int64_t kBlock = 64 << 10;
 
+// Squares are fastest where a row has as many units of elements: 32 bytes.
+constexpr int64_t kVectorUnits = 32;
+
 // One side of a block: rows of neighbouring elements, unpacked to a byte each.
 struct Rows {
   int64_t length = 1;
@@ -229,6 +232,25 @@ size_t FindCut(const Loops& loops, int64_t unit_items) {
   return loops.size();
 }
 
+// How many indices of `loop`, which is cut among workers, each part has: of
+// rows of the source so many that each is moved in vectors, be it that there is
+// no part for some of the workers.
+int64_t GrainOf(const Loop& loop, int64_t bits, int64_t workers) {
+  int64_t unit = UnitItems(bits);
+  if (loop.src_stride == 1) {
+    const auto is_uneven = [&] {
+      return loop.extent < 2 * workers * unit &&
+             loop.extent % (workers * unit) != 0;
+    };
+    const int64_t least = unit;
+    unit *= kVectorUnits;
+    if (is_uneven()) unit /= 2;
+    while (unit > least && loop.extent < 2 * unit) unit /= 2;
+  }
+  const int64_t grain = (loop.extent + 4 * workers - 1) / (4 * workers);
+  return (grain + unit - 1) / unit * unit;
+}
+
 }  // namespace
 
 void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
@@ -251,8 +273,7 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
   const size_t cut = FindCut(loops, unit_items);
   if (workers == 1 || cut == loops.size()) return copy.Move(loops, from, to);
   const Loop loop = loops[cut];
-  int64_t grain = (loop.extent + 4 * workers - 1) / (4 * workers);
-  grain = (grain + unit_items - 1) / unit_items * unit_items;
+  const int64_t grain = GrainOf(loop, bits, workers);
   ForEachTask(bytes, (loop.extent + grain - 1) / grain, [&](int64_t part) {
     const int64_t begin = part * grain;
     Loops rest = loops;
