@@ -93,8 +93,8 @@ void PrepareProcess() {
   // Fresh pages cost more than any copy: keep what was allocated once. The
   // heap is trimmed when the server is idle instead (ReleaseFreeMemory).
   // 32 MiB is the most that glibc takes for the threshold. One heap, because
-  // trimming leaves the end of any other alone; only the polling thread
-  // allocates often, so that it is not fought for.
+  // trimming leaves the end of any other alone; only who polls allocates
+  // often, so that it is hardly fought for.
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);

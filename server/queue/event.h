@@ -12,7 +12,7 @@ namespace axis {
 class Event {
  public:
   // Continues what the event was started for; `ok` as gRPC defines it for the
-  // operation. Runs on the polling thread, which must not block.
+  // operation. Runs on a thread that polls, which must not block.
   virtual void Run(bool ok) = 0;
 
  protected:

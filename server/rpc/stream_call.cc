@@ -20,7 +20,7 @@ namespace {
 
 // One stream, from before it arrives until it is gone; owns itself.
 //
-// Events come on the polling thread. They note what happened, keep a read and a
+// Events come on threads that poll. They note what happened, keep a read and a
 // write under way, and see to it that somebody works: one thread at a time, the
 // polling one while there is little to do, else one of the arena.
 class StreamCall {
