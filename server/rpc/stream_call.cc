@@ -58,7 +58,7 @@ class StreamCall {
     report_.status = EnterStream(workshop_, context_, method_.group,
                                  Weight::kHeavy, *lease_, report_);
     stream_.emplace(call_, workshop_.admission);
-    Note([] {});
+    Note([&] { is_working_ = false; });
   }
 
   void Read(bool ok) {
@@ -267,8 +267,8 @@ class StreamCall {
   StepOf<StreamCall, &StreamCall::Finished> finished_{this};
 
   // What events note for whoever works, and he for them.
-  std::mutex mutex_;                            // guards these:
-  bool is_working_ = false, is_woken_ = false;  // there is something to do
+  std::mutex mutex_;                           // guards these:
+  bool is_working_ = true, is_woken_ = false;  // at first Begin() works
   bool reading_ = false, writing_ = false, half_closed_ = false;
   bool is_over_ = false;  // the client is gone
   bool closing_ = false;  // nothing is read or written any more

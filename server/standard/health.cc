@@ -98,7 +98,7 @@ class Watch {
   // Sends what has changed, if anything; or ends the watch.
   // REQUIRES: board.mutex is held.
   void Update() {
-    if (busy_ || finishing_) return;
+    if (!begun_ || busy_ || finishing_) return;
     const auto status = board_.Get(request_.service());
     if (gone_ || board_.closed) {
       finishing_ = true;
@@ -124,6 +124,7 @@ class Watch {
     new Watch(service_, board_, queue_, live_calls_);
     const std::lock_guard lock(board_.mutex);
     board_.watches.insert(this);
+    begun_ = true;
     Update();
   }
   void Written(bool ok) {
@@ -162,6 +163,7 @@ class Watch {
   HealthCheckRequest request_;
   grpc::ServerAsyncWriter<HealthCheckResponse> writer_{&context_};
   HealthCheckResponse::ServingStatus told_ = HealthCheckResponse::UNKNOWN;
+  bool begun_ = false;      // else Done() may come first
   bool busy_ = false;       // a write is under way
   bool gone_ = false;       // the client is
   bool finishing_ = false;  // the status is under way

@@ -146,7 +146,8 @@ def main() -> None:
     folder = pathlib.Path(sys.argv[3] if len(sys.argv) > 3 else ".")
     with Axisd(sys.argv[1], "--allow_shared_memory",
                "--max_inflight_bytes=512MiB", "--max_message_bytes=64MiB",
-               "--max_connection_age=1h") as server:
+               "--max_connection_age=1h",
+               "--threads=8") as server:  # so that several poll
         soak = Soak(server, minutes * 60)
         soak.run()
         time.sleep(1)
