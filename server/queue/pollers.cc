@@ -67,6 +67,7 @@ void Pollers::Adjust(bool is_shared) {
     try {
       Start(poller, i);
     } catch (const std::system_error&) {
+      poller.polls = false;
       count_ = i;  // there is no room for more threads
     }
   }
