@@ -44,7 +44,7 @@ constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
 constexpr absl::Duration kMinClientPing = absl::Seconds(5);
 
 // There may be one thread that polls to so many that compute.
-constexpr int kThreadsOfPoller = 2;
+constexpr int kThreadsPerPoller = 2;
 
 // Reflection is served by gRPC with a thread a stream; nobody needs more.
 constexpr int kMaxSyncThreads = 16;
@@ -93,7 +93,7 @@ class AxisServer final : public Server {
     health_->Start(queue_.get(), live_calls_);
     tensors_->Start(queue_.get());
     inference_->Start(queue_.get());
-    pollers_.emplace(*queue_, std::max(1, threads_ / kThreadsOfPoller));
+    pollers_.emplace(*queue_, std::max(1, threads_ / kThreadsPerPoller));
     log_.Info("listening", {{"addresses", absl::StrJoin(options_.listen, ",")},
                             {"tls", files_->certificates() ? "on" : "off"},
                             {"access_rules", options_.access_rules},

@@ -5,8 +5,8 @@
 
 namespace axis {
 
-// How often one was sent to after another one: hundreds of times a second where
-// several clients are served at once, hardly ever where there is but one.
+// How often one was sent to after another one, so far: hundreds of times a
+// second while several clients are served, hardly ever while there is but one.
 int64_t SenderChanges();
 
 }  // namespace axis

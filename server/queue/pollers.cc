@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <tbb/task_arena.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>

@@ -8,7 +8,6 @@
 #include <grpcpp/completion_queue.h>
 
 #include <atomic>
-#include <ctime>
 #include <deque>
 #include <thread>
 

@@ -268,7 +268,7 @@ class StreamCall {
 
   // What events note for whoever works, and he for them.
   std::mutex mutex_;                           // guards these:
-  bool is_working_ = true, is_woken_ = false;  // at first Begin() works
+  bool is_working_ = true, is_woken_ = false;  // at first by Begin()
   bool reading_ = false, writing_ = false, half_closed_ = false;
   bool is_over_ = false;  // the client is gone
   bool closing_ = false;  // nothing is read or written any more

@@ -86,7 +86,7 @@ SERVER = [
     ("server/queue/pollers.cc",
      "  if (poller.thread.joinable()) poller.thread.join();\n  poller.used",
      "  poller.used", ["pollers_test"]),
-    ("server/server.cc", "threads_ / kThreadsOfPoller", "threads_ + 1",
+    ("server/server.cc", "threads_ / kThreadsPerPoller", "threads_ + 1",
      ["server/queue/polling.py"]),
     ("server/server.cc", "    metrics_.SetPollers(pollers_->count());\n", "",
      ["server/queue/polling.py"]),

@@ -238,13 +238,11 @@ size_t FindCut(const Loops& loops, int64_t unit_items) {
 int64_t GrainOf(const Loop& loop, int64_t bits, int64_t workers) {
   int64_t unit = UnitItems(bits);
   if (loop.src_stride == 1) {
-    const auto is_uneven = [&] {
-      return loop.extent < 2 * workers * unit &&
-             loop.extent % (workers * unit) != 0;
-    };
     const int64_t least = unit;
     unit *= kVectorUnits;
-    if (is_uneven()) unit /= 2;
+    // Some workers would have twice as many as others.
+    if (loop.extent < 2 * workers * unit && loop.extent % (workers * unit) != 0)
+      unit /= 2;
     while (unit > least && loop.extent < 2 * unit) unit /= 2;
   }
   const int64_t grain = (loop.extent + 4 * workers - 1) / (4 * workers);
