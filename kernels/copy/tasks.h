@@ -9,22 +9,9 @@
 #include <thread>
 
 #include "kernels/copy/machine.h"
-
-#if defined(__SANITIZE_THREAD__)
-#include <sanitizer/tsan_interface.h>
-#endif
+#include "kernels/handover.h"
 
 namespace axis {
-
-// Tells ThreadSanitizer what it cannot see: it does not know that libtbb, which
-// is not instrumented, hands tasks over only once they are complete, and waits
-// for them.
-#if defined(__SANITIZE_THREAD__)
-inline char tsan_handed_over, tsan_done;
-#define AXIS_TSAN(call) call
-#else
-#define AXIS_TSAN(call)
-#endif
 
 // Waking a sleeping worker takes tens of microseconds, in which one core moves
 // about this much.
@@ -64,15 +51,16 @@ void ForEachTask(int64_t bytes, Index count, const F& f) {
     for (Index i = 0; i < count; ++i) f(i);
     return;
   }
+  static char begun, done;  // so that a task need not be read to know them
   const auto task = [&](Index i) {
-    AXIS_TSAN(__tsan_acquire(&tsan_handed_over));
+    TakeOver(&begun);
     f(i);
-    AXIS_TSAN(__tsan_release(&tsan_done));
+    HandOver(&done);
   };
-  AXIS_TSAN(__tsan_release(&tsan_handed_over));
+  HandOver(&begun);
   tbb::this_task_arena::isolate(
       [&] { tbb::parallel_for(Index{0}, count, task); });
-  AXIS_TSAN(__tsan_acquire(&tsan_done));
+  TakeOver(&done);
 }
 
 }  // namespace axis

@@ -6,16 +6,27 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "kernels/handover.h"
 
 namespace axis {
 
 class Event {
  public:
-  // Continues what the event was started for; `ok` as gRPC defines it for the
-  // operation. Runs on a thread that polls, which must not block.
-  virtual void Run(bool ok) = 0;
+  // To start an operation with. The queue hands it back to RunTag().
+  void* Tag() {
+    HandOver(this);
+    return this;
+  }
+
+  // Continues what the operation `tag` was started for; `ok` as gRPC defines it
+  // for that. On a thread that polls, which must not block.
+  static void RunTag(void* tag, bool ok) {
+    TakeOver(tag);
+    static_cast<Event*>(tag)->Run(ok);
+  }
 
  protected:
+  virtual void Run(bool ok) = 0;
   ~Event() = default;
 };
 
@@ -25,9 +36,10 @@ template <class Owner, void (Owner::*kStep)(bool)>
 class StepOf final : public Event {
  public:
   explicit StepOf(Owner* owner) : owner_(owner) {}
-  void Run(bool ok) override { (owner_->*kStep)(ok); }
 
  private:
+  void Run(bool ok) override { (owner_->*kStep)(ok); }
+
   Owner* const owner_;
 };
 

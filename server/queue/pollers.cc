@@ -87,17 +87,17 @@ void Pollers::Start(Poller& poller, int index) {
 }
 
 void Pollers::Poll(int index) {
-  void* event = nullptr;
+  void* tag = nullptr;
   bool ok = false;
   if (index == 0) {
-    while (queue_.Next(&event, &ok)) static_cast<Event*>(event)->Run(ok);
+    while (queue_.Next(&tag, &ok)) Event::RunTag(tag, ok);
     return;
   }
   while (index < count_) {
-    switch (queue_.AsyncNext(&event, &ok,
+    switch (queue_.AsyncNext(&tag, &ok,
                              std::chrono::system_clock::now() + kPatience)) {
       case grpc::CompletionQueue::GOT_EVENT:
-        static_cast<Event*>(event)->Run(ok);
+        Event::RunTag(tag, ok);
         break;
       case grpc::CompletionQueue::TIMEOUT:
         break;

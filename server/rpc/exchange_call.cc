@@ -3,6 +3,7 @@
 #include <atomic>
 
 #include "absl/time/clock.h"
+#include "kernels/handover.h"
 #include "server/call/rpc_status.h"
 #include "server/queue/event.h"
 #include "server/rpc/record.h"
@@ -17,8 +18,8 @@ class ExchangeCall {
  public:
   ExchangeCall(const ExchangeMethod& method, const Workshop& workshop)
       : place_(workshop.live_calls), method_(method), workshop_(workshop) {
-    context_.AsyncNotifyWhenDone(&done_);
-    method_.stream.request(&context_, &rpc_, &begin_);
+    context_.AsyncNotifyWhenDone(done_.Tag());
+    method_.stream.request(&context_, &rpc_, begin_.Tag());
   }
 
  private:
@@ -30,7 +31,7 @@ class ExchangeCall {
     total_.status = EnterStream(workshop_, context_, method_.stream.group,
                                 Weight::kStanding, lease_, total_);
     if (!total_.status.ok()) return Close();
-    rpc_.Read(&message_, &read_);
+    rpc_.Read(&message_, read_.Tag());
   }
 
   // A message has come, or the client has sent its last one.
@@ -40,7 +41,11 @@ class ExchangeCall {
     if (!IsCompressed(message_) && method_.is_light(message_)) {
       Work(/*is_light=*/true);
     } else {
-      workshop_.arena.enqueue([this] { Work(/*is_light=*/false); });
+      HandOver(this);
+      workshop_.arena.enqueue([this] {
+        TakeOver(this);
+        Work(/*is_light=*/false);
+      });
     }
   }
 
@@ -59,13 +64,13 @@ class ExchangeCall {
       total_.strided += report.strided;
     }
     total_.sent_bytes += static_cast<int64_t>(message_.Length());
-    rpc_.Write(message_, &wrote_);
+    rpc_.Write(message_, wrote_.Tag());
   }
 
   void Wrote(bool ok) {
     message_.Clear();
     if (!ok) return Close();
-    rpc_.Read(&message_, &read_);
+    rpc_.Read(&message_, read_.Tag());
   }
 
   void Close() {
@@ -73,7 +78,7 @@ class ExchangeCall {
     total_.duration = absl::Now() - started_;
     RecordCall(workshop_, method_.stream.method, method_.stream.name, context_,
                total_);
-    rpc_.Finish(ToGrpc(total_.status), &finished_);
+    rpc_.Finish(ToGrpc(total_.status), finished_.Tag());
   }
 
   // Only once gRPC has said that the call is done may IsCancelled be asked.

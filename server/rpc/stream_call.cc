@@ -27,8 +27,8 @@ class StreamCall {
  public:
   StreamCall(const StreamMethod& method, const Workshop& workshop)
       : place_(workshop.live_calls), method_(method), workshop_(workshop) {
-    context_.AsyncNotifyWhenDone(&done_);
-    method_.request(&context_, &rpc_, &begin_);
+    context_.AsyncNotifyWhenDone(done_.Tag());
+    method_.request(&context_, &rpc_, begin_.Tag());
   }
 
  private:
@@ -122,8 +122,8 @@ class StreamCall {
   }
 
   void Start(Next& next) {
-    if (next.read) rpc_.Read(&message_, &read_);
-    if (next.write) rpc_.Write(*next.write, &wrote_);
+    if (next.read) rpc_.Read(&message_, read_.Tag());
+    if (next.write) rpc_.Write(*next.write, wrote_.Tag());
   }
 
   // Works until there is nothing to do before the next event.
@@ -168,7 +168,7 @@ class StreamCall {
     }
     // Not before the last write is over: gRPC wants them one at a time.
     if (stream_ || inbox.writing || std::exchange(finishing_, true)) return;
-    rpc_.Finish(ToGrpc(report_.status), &finished_);
+    rpc_.Finish(ToGrpc(report_.status), finished_.Tag());
   }
 
   absl::Status TryStep(Inbox& inbox) {

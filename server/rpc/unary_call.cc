@@ -20,8 +20,8 @@ class UnaryCall {
  public:
   UnaryCall(const UnaryMethod& method, const Workshop& workshop)
       : place_(workshop.live_calls), method_(method), workshop_(workshop) {
-    context_.AsyncNotifyWhenDone(&done_);
-    method_.request(&context_, &request_, &writer_, &begin_);
+    context_.AsyncNotifyWhenDone(done_.Tag());
+    method_.request(&context_, &request_, &writer_, begin_.Tag());
   }
 
  private:
@@ -80,9 +80,9 @@ class UnaryCall {
     report_.duration = absl::Now() - started_;
     RecordCall(workshop_, method_.method, method_.name, context_, report_);
     if (report_.status.ok()) {
-      writer_.Finish(response_, grpc::Status::OK, &sent_);
+      writer_.Finish(response_, grpc::Status::OK, sent_.Tag());
     } else {
-      writer_.FinishWithError(ToGrpc(report_.status), &sent_);
+      writer_.FinishWithError(ToGrpc(report_.status), sent_.Tag());
     }
   }
 

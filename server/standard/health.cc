@@ -45,7 +45,7 @@ class Check {
         queue_(queue),
         live_calls_(live_calls) {
     service_.RequestCheck(&context_, &request_, &writer_, queue_, queue_,
-                          &begin_);
+                          begin_.Tag());
   }
 
  private:
@@ -60,9 +60,9 @@ class Check {
     response.set_status(board_.Get(request_.service()));
     if (response.status() == HealthCheckResponse::SERVICE_UNKNOWN) {
       writer_.FinishWithError({grpc::StatusCode::NOT_FOUND, "unknown service"},
-                              &sent_);
+                              sent_.Tag());
     } else {
-      writer_.Finish(response, grpc::Status::OK, &sent_);
+      writer_.Finish(response, grpc::Status::OK, sent_.Tag());
     }
   }
   void Sent(bool) { delete this; }
@@ -90,9 +90,9 @@ class Watch {
         board_(board),
         queue_(queue),
         live_calls_(live_calls) {
-    context_.AsyncNotifyWhenDone(&done_);
+    context_.AsyncNotifyWhenDone(done_.Tag());
     service_.RequestWatch(&context_, &request_, &writer_, queue_, queue_,
-                          &begin_);
+                          begin_.Tag());
   }
 
   // Sends what has changed, if anything; or ends the watch.
@@ -105,13 +105,13 @@ class Watch {
       writer_.Finish(gone_ ? grpc::Status::CANCELLED
                            : grpc::Status(grpc::StatusCode::UNAVAILABLE,
                                           "the server is shutting down"),
-                     &finished_);
+                     finished_.Tag());
     } else if (status != told_) {
       busy_ = true;
       told_ = status;
       HealthCheckResponse response;
       response.set_status(status);
-      writer_.Write(response, &written_);
+      writer_.Write(response, written_.Tag());
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <new>
 
+#include "kernels/handover.h"
 #include "server/process/out_of_memory.h"
 
 namespace axis {
@@ -44,14 +45,17 @@ struct OutputSpace::Shared {
 };
 
 grpc::Slice OutputSpace::Share(int64_t begin, int64_t end) {
+  auto* const shared = new Shared{shared_from_this(), begin, end};
+  HandOver(shared);
   return grpc::Slice(
       data_ + begin, static_cast<size_t>(end - begin),
       [](void* p) {
         const WaitsForMemory scope;  // gRPC is C, and calls from anywhere
+        TakeOver(p);
         const std::unique_ptr<Shared> shared(static_cast<Shared*>(p));
         shared->space->Release(shared->begin, shared->end);
       },
-      new Shared{shared_from_this(), begin, end});
+      shared);
 }
 
 void OutputSpace::Release(int64_t begin, int64_t end) {

@@ -6,6 +6,8 @@
 #include <new>
 #include <utility>
 
+#include "kernels/handover.h"
+
 namespace axis {
 
 // Under pressure the last reference to memory of a connection makes gRPC go and
@@ -84,10 +86,12 @@ Buffer NewBuffer(BufferPool& pool, int64_t size) {
   PooledBuffer buffer = pool.Get(size);
   if (buffer == nullptr) throw std::bad_alloc();
   std::byte* const data = buffer.release();
+  HandOver(data);
   // A slice made this way refers to `data` however small it is. gRPC lets go
   // of it on any thread, possibly long after the call.
   return {data, Payload::Ours(
                     grpc::Slice(data, static_cast<size_t>(size), [](void* p) {
+                      TakeOver(p);
                       ReturnToPool()(static_cast<std::byte*>(p));
                     }))};
 }

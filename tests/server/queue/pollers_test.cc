@@ -47,6 +47,10 @@ class Job final : public Event {
     Post();
   }
 
+  // REQUIRES: work.mutex is held.
+  int64_t posted() const { return posted_; }
+
+ private:
   void Run(bool) override {
     {
       const std::lock_guard lock(work_.mutex);
@@ -61,14 +65,10 @@ class Job final : public Event {
     if (!work_.ends) Post();
   }
 
-  // REQUIRES: work.mutex is held.
-  int64_t posted() const { return posted_; }
-
- private:
   void Post() {
     ++posted_;
     alarm_ = std::make_unique<grpc::Alarm>();
-    alarm_->Set(&queue_, std::chrono::system_clock::now(), this);
+    alarm_->Set(&queue_, std::chrono::system_clock::now(), Tag());
   }
 
   Work& work_;
