@@ -37,6 +37,11 @@ struct Work {
     const std::lock_guard lock(mutex);
     return std::exchange(threads, {});
   }
+
+  int MostAtOnce() {
+    const std::lock_guard lock(mutex);
+    return most_at_once;
+  }
 };
 
 // An event that computes for two milliseconds and comes again.
@@ -151,7 +156,7 @@ TEST_F(PollersTest, MoreComeForWorkAndLeaveAfterIt) {
       EXPECT_EQ(pollers.count(), 1);
     }
     EXPECT_EQ(work_.Threads().size(), 1U);
-    EXPECT_EQ(work_.most_at_once, 1);
+    EXPECT_EQ(work_.MostAtOnce(), 1);
     // And again, once the other has left.
     for (int i = 0; i < 2; ++i) {
       EXPECT_TRUE(Comes([&] {
@@ -165,7 +170,7 @@ TEST_F(PollersTest, MoreComeForWorkAndLeaveAfterIt) {
     End();
     queue_.Shutdown();
   }
-  EXPECT_EQ(work_.most_at_once, 2);
+  EXPECT_EQ(work_.MostAtOnce(), 2);
 }
 
 TEST_F(PollersTest, IdleOnesLeaveByThemselves) {
