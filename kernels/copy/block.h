@@ -46,6 +46,7 @@ struct Block {
   Square squares;     // of lines of rows, if any: num_b has one or more
   bool pairs;         // lines are streamed two of a column at a time
   bool realigns;  // columns that begin within lines are streamed in whole ones
+  bool few_rows;  // are read side by side, though lines then take two strips
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;
   Loop batch;

@@ -151,6 +151,15 @@ COPY = [
     ("kernels/copy/plan/transpose_plan.cc",
      "return spacing.halves && plan.item >= 4 &&", "return plan.item >= 4 &&",
      ["block_plan_test"]),
+    # Rows that compete.
+    ("kernels/copy/plan/spacing.h", "item == 1 && !wide ? way / 2 : way",
+     "item == 1 ? way / 2 : way", ["block_plan_test"]),
+    ("kernels/copy/plan/transpose_runs.cc", "return plan.a.extent >= 2 *",
+     "return plan.a.extent >", ["block_plan_test"]),
+    ("kernels/copy/plan/transpose_runs.cc", "return !t.in_l2 || plan.a.extent",
+     "return plan.a.extent", ["block_plan_test"]),
+    ("kernels/copy/plan/transpose_runs.cc", "!t.stream && spacing.ColumnsWait",
+     "spacing.ColumnsWait", ["block_plan_test"]),
     # Matrices with gaps, too large, or too thin.
     ("kernels/copy/tiny.h", "a.src_stride != b.extent * plan.run",
      "a.src_stride < b.extent * plan.run", ["tiny_test"]),

@@ -268,7 +268,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool long_enough = strips && !few &&
                            block.num_a * kItem >= kLineBytes &&
                            block.num_b >= kItems;
-  const bool are_lines = long_enough && AreLines(block);
+  const bool are_lines =
+      long_enough && AreLines(block) && (block.stream || !block.few_rows);
   const bool realign = kRealigns && long_enough && !are_lines &&
                        block.realigns && AreAligned(block);
   const bool lines =

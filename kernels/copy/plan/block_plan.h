@@ -84,6 +84,10 @@ struct BlockPlan {
   // Columns that begin within lines are put together from strip to strip, so
   // that they are streamed in whole lines and need not go by way of scratch.
   bool realigns = false;
+  // Rows compete: of no more than the first cache has places for is a piece
+  // read at a time, or each of their lines is fetched anew for every piece. Of
+  // what is written in lines at once that gains nothing.
+  bool few_rows = false;
   // Lines of the rows are best read whole, too, where instructions do that.
   Square squares = Square::kNone;
   // Lines are streamed two of a column at a time.

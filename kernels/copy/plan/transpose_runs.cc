@@ -18,6 +18,10 @@ constexpr int64_t kSweepLead = 16;
 constexpr int64_t kRealignedBytes = 4 << 10;
 constexpr int64_t kRealignedColumns = 128;
 
+// Fewer rows than this that compete are read from the second cache as they
+// come, and so are twice as many that share two places.
+constexpr int64_t kManyRows = 16;
+
 // Past the caches. Larger blocks would evict what is prefetched before its
 // turn; those of short rows without gaps are small.
 Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
@@ -96,12 +100,22 @@ Runs PlanPairs(BlockPlan& plan, const Spacing& spacing) {
   return {1024, item == 1 ? 512 : 1024};
 }
 
-// Whether rows that compete are better read to scratch first.
-bool Fetches(const Spacing& spacing, bool stream) {
+// Whether rows evict each other before all of their lines are read.
+bool RowsCompete(const BlockPlan& plan, const Transposition& t) {
+  const Spacing& spacing = t.spacing;
   if (!spacing.RowsCompete()) return false;
-  if (spacing.item <= (spacing.wide ? 1 : 2)) return true;
-  return spacing.item == 4 && !stream && spacing.RowsStayNear() &&
-         spacing.ColumnsWait();
+  if (spacing.row % spacing.way != 0) return plan.a.extent >= 2 * kManyRows;
+  return !t.in_l2 || plan.a.extent >= kManyRows;
+}
+
+// Whether rows that compete are better read to scratch first: where columns do
+// as well, and of small items everywhere.
+bool Fetches(const BlockPlan& plan, const Transposition& t) {
+  const Spacing& spacing = t.spacing;
+  const int64_t item = spacing.item;
+  if (spacing.wide) return !t.in_l2 && item == 1 && spacing.RowsCompete();
+  if (!RowsCompete(plan, t)) return false;
+  return item <= 2 || (item == 4 && !t.stream && spacing.ColumnsWait());
 }
 
 // In cache, blocks that stay in the first one were fastest.
@@ -137,7 +151,9 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
                        plan.a.extent * plan.item >= kLineBytes &&
                        plan.b.extent * plan.item >= kLineBytes;
   Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(spacing);
-  plan.fetch = !t.in_l2 && Fetches(spacing, t.stream);
+  plan.fetch = Fetches(plan, t);
+  plan.few_rows =
+      spacing.item == 4 && !spacing.wide && !plan.fetch && RowsCompete(plan, t);
   if (plan.fetch) runs = FetchedRuns(spacing, t.stream);
   if (!t.in_l2) plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;

@@ -78,6 +78,7 @@ class BlockWalk {
     block.squares = plan_.squares;
     block.pairs = plan_.pairs;
     block.realigns = plan_.realigns;
+    block.few_rows = plan_.few_rows;
     block.breadth = plan_.breadth;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
     Advance();
