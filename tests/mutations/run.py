@@ -21,6 +21,7 @@ import time
 import copy_defects
 import defects
 import narrow_defects
+import plan_defects
 import server_defects
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -127,7 +128,7 @@ def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     every = (defects.KERNELS + copy_defects.COPY + narrow_defects.NARROW +
-             server_defects.SERVER)
+             plan_defects.PLANS + server_defects.SERVER)
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")

@@ -265,9 +265,8 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       strips && !squares && block.row_step != 0 && block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
-  const bool long_enough = strips && !few &&
-                           block.num_a * kItem >= kLineBytes &&
-                           block.num_b >= kItems;
+  const bool long_enough = strips && !few && block.num_b >= kItems &&
+                           block.num_a * kItem >= kLineBytes;
   const bool are_lines =
       long_enough && AreLines(block) && (block.stream || !block.few_rows);
   const bool realign = kRealigns && long_enough && !are_lines &&

@@ -7,6 +7,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/shuffle.h"
 #include "kernels/copy/plan/side.h"
+#include "kernels/copy/plan/spacing.h"
 #include "kernels/copy/plan/transpose_plan.h"
 
 namespace axis {
@@ -141,6 +142,18 @@ void OrderRepetitions(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
 }
 
+// Whether few columns are taken apart though they are shorter than vectors: a
+// piece is enough, unless rows are pieces themselves, or all columns of small
+// items go through a few registers together. Measured without lookups only.
+bool AreShortColumns(const BlockPlan& plan, const Machine& machine) {
+  const int64_t item = plan.item, few = plan.b.extent;
+  const bool packed = plan.columns.empty() &&
+                      plan.b.loops[0].dst_stride == plan.a.extent * item;
+  return !machine.LooksUp() && item <= 8 && few <= kMostInterleaved &&
+         plan.a.extent * item >= kPiece && (few == 2 || few * item < kPiece) &&
+         (item == 1 || !packed);
+}
+
 // Few items on one side, all of them next to each other: whole vectors are
 // interleaved or taken apart. False if `plan` is not like that. Nobody looks up
 // where the many items are, so that there may be any number in a block.
@@ -157,7 +170,8 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     if (plan.stream) Cut(plan.b, item, kPage);
     // Of few long rows the lines to come are easily told.
     if (plan.stream) plan.lead = kMaxOffsets;
-  } else if (AreInterleaved(item, plan.b.extent, plan.a.extent) &&
+  } else if ((AreInterleaved(item, plan.b.extent, plan.a.extent) ||
+              AreShortColumns(plan, machine)) &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
     plan.stream = machine.StreamsDeinterleaved(total_bytes);

@@ -77,6 +77,11 @@ bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
 void GrowColumns(BlockPlan& plan, const Transposition& t, int64_t a_bytes,
                  Loops& loops) {
   const int64_t item = plan.item;
+  // Rows that are shorter than a piece are read as if they were one: best one
+  // after the other, as long as columns are pieces. Measured without lookups.
+  if (!t.spacing.wide && item <= 2 && plan.b.extent * item < kPiece &&
+      plan.a.extent * item >= kPiece)
+    return;
   const bool squares = plan.squares != Square::kNone;
   const bool staged = IsStaged(plan, t);
   // Squares gain from rows of other loops only where runs are short.

@@ -174,46 +174,6 @@ TEST(BlockPlanTest, WhatIsReadToScratchFitsIt) {
   EXPECT_GE(fetched, 50);
 }
 
-TEST(BlockPlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
-  const auto plan = [](int64_t item, int64_t num_a, int64_t row, int64_t column,
-                       int64_t total_bytes, int64_t shuffle = 64) {
-    const ByteCopy copy{item, {{64, item, column}, {num_a, row, item}}};
-    return PlanBlocks(copy, {}, total_bytes,
-                      {.l2 = 512 << 10, .shuffle = shuffle});
-  };
-  const int64_t in_l2 = 500 << 10, in_l3 = 4 << 20, in_memory = 1 << 30;
-  // Of small items, as many as find no places; of bytes also half of that
-  // apart, if they are twice as many.
-  EXPECT_TRUE(plan(1, 16, 4096, 1000, in_l2).fetch);
-  EXPECT_FALSE(plan(1, 15, 4096, 1000, in_l2).fetch);
-  EXPECT_TRUE(plan(1, 15, 4096, 1000, in_l3).fetch);
-  EXPECT_TRUE(plan(1, 32, 2048, 1000, in_l2).fetch);
-  EXPECT_TRUE(plan(1, 32, 6144, 1000, in_l3).fetch);
-  EXPECT_FALSE(plan(1, 31, 6144, 1000, in_l3).fetch);
-  EXPECT_FALSE(plan(1, 32, 1024, 1000, in_l3).fetch);
-  EXPECT_TRUE(plan(2, 16, 4096, 1000, in_l2).fetch);
-  EXPECT_FALSE(plan(2, 32, 2048, 1000, in_l2).fetch);
-  // Of four bytes only if columns wait for each other, and in cache.
-  for (const int64_t total : {in_l2, in_l3}) {
-    EXPECT_TRUE(plan(4, 16, 8 * 4096, 512, total).fetch);
-    EXPECT_FALSE(plan(4, 16, 8 * 4096, 512, total).few_rows);
-    EXPECT_FALSE(plan(4, 16, 8 * 4096, 576, total).fetch);
-    EXPECT_TRUE(plan(4, 16, 8 * 4096, 576, total).few_rows);
-  }
-  EXPECT_FALSE(plan(4, 16, 8 * 4096, 512, in_memory).fetch);
-  EXPECT_TRUE(plan(4, 16, 8 * 4096, 512, in_memory).few_rows);
-  EXPECT_FALSE(plan(4, 15, 4096, 576, in_l2).few_rows);
-  EXPECT_FALSE(plan(4, 16, 4096 + 64, 576, in_memory).few_rows);
-  EXPECT_FALSE(plan(8, 16, 4096, 576, in_memory).few_rows);
-  // Where the CPU looks up nothing but bytes gains, and those not in the
-  // second cache.
-  EXPECT_FALSE(plan(1, 64, 4 * 4096, 1000, in_l2, 256).fetch);
-  EXPECT_TRUE(plan(1, 64, 4 * 4096, 1000, in_l3, 256).fetch);
-  EXPECT_FALSE(plan(1, 64, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
-  EXPECT_FALSE(plan(2, 64, 4 * 4096, 1000, in_l3, 256).fetch);
-  EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
-}
-
 TEST(BlockPlanTest, ShortRowsAreReadFromEndToEndBeyondTheSecondCache) {
   // f32 (N, 3, 14, 16, 14, 16) by 0, 2, 4, 3, 5, 1: patches of an image.
   const auto step = [](int64_t total_bytes, int64_t shuffle, int64_t patches) {

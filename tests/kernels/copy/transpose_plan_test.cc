@@ -1,0 +1,97 @@
+// Claims of kernels/copy/plan/transpose_plan.h: how rows that compete for the
+// first cache are transposed, and rows that are shorter than a vector. Measured
+// where the CPU does not look up (Machine::shuffle).
+#include <gtest/gtest.h>
+
+#include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
+
+namespace axis {
+namespace {
+
+TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
+  const auto plan = [](int64_t item, int64_t num_a, int64_t row, int64_t column,
+                       int64_t total_bytes, int64_t shuffle = 64) {
+    const ByteCopy copy{item, {{64, item, column}, {num_a, row, item}}};
+    return PlanBlocks(copy, {}, total_bytes,
+                      {.l2 = 512 << 10, .shuffle = shuffle});
+  };
+  const int64_t in_l2 = 500 << 10, in_l3 = 4 << 20, in_memory = 1 << 30;
+  // Of small items, as many as find no places; of bytes also half of that
+  // apart, if they are twice as many.
+  EXPECT_TRUE(plan(1, 16, 4096, 1000, in_l2).fetch);
+  EXPECT_FALSE(plan(1, 15, 4096, 1000, in_l2).fetch);
+  EXPECT_TRUE(plan(1, 15, 4096, 1000, in_l3).fetch);
+  EXPECT_TRUE(plan(1, 32, 2048, 1000, in_l2).fetch);
+  EXPECT_TRUE(plan(1, 32, 6144, 1000, in_l3).fetch);
+  EXPECT_FALSE(plan(1, 31, 6144, 1000, in_l3).fetch);
+  EXPECT_FALSE(plan(1, 32, 1024, 1000, in_l3).fetch);
+  EXPECT_TRUE(plan(2, 16, 4096, 1000, in_l2).fetch);
+  EXPECT_FALSE(plan(2, 32, 2048, 1000, in_l2).fetch);
+  // Of four bytes only if columns wait for each other, and in cache.
+  for (const int64_t total : {in_l2, in_l3}) {
+    EXPECT_TRUE(plan(4, 16, 8 * 4096, 512, total).fetch);
+    EXPECT_FALSE(plan(4, 16, 8 * 4096, 512, total).few_rows);
+    EXPECT_FALSE(plan(4, 16, 8 * 4096, 576, total).fetch);
+    EXPECT_TRUE(plan(4, 16, 8 * 4096, 576, total).few_rows);
+  }
+  EXPECT_FALSE(plan(4, 16, 8 * 4096, 512, in_memory).fetch);
+  EXPECT_TRUE(plan(4, 16, 8 * 4096, 512, in_memory).few_rows);
+  EXPECT_FALSE(plan(4, 15, 4096, 576, in_l2).few_rows);
+  EXPECT_FALSE(plan(4, 16, 4096 + 64, 576, in_memory).few_rows);
+  EXPECT_FALSE(plan(8, 16, 4096, 576, in_memory).few_rows);
+  // Where the CPU looks up nothing but bytes gains, and those not in the
+  // second cache.
+  EXPECT_FALSE(plan(1, 64, 4 * 4096, 1000, in_l2, 256).fetch);
+  EXPECT_TRUE(plan(1, 64, 4 * 4096, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(1, 64, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(2, 64, 4 * 4096, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
+}
+
+TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
+  // (16, num_a, num_b) by 2, 0, 1, or with `gap` items behind each column.
+  const auto plan = [](int64_t item, int64_t num_a, int64_t num_b, int64_t gap,
+                       int64_t shuffle = 64) {
+    const int64_t run = num_a * item;
+    const ByteCopy copy{item,
+                        {{num_b, item, 16 * (run + gap)},
+                         {16, num_b * run, run + gap},
+                         {num_a, num_b * item, item}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = shuffle});
+  };
+  const auto apart = [&](int64_t item, int64_t num_a, int64_t num_b) {
+    return plan(item, num_a, num_b, 8).kernel == Kernel::kDeinterleave;
+  };
+  // Columns of a piece are enough where rows are shorter than that.
+  EXPECT_TRUE(apart(1, 16, 2));
+  EXPECT_TRUE(apart(1, 16, 4));
+  EXPECT_FALSE(apart(1, 15, 4));
+  EXPECT_FALSE(apart(1, 16, 5));
+  EXPECT_TRUE(apart(2, 8, 4));
+  EXPECT_TRUE(apart(4, 4, 3));
+  EXPECT_FALSE(apart(4, 4, 4));
+  EXPECT_TRUE(apart(8, 2, 2));
+  EXPECT_FALSE(apart(8, 2, 3));
+  EXPECT_FALSE(apart(16, 1, 2));
+  EXPECT_NE(plan(1, 16, 4, 8, 256).kernel, Kernel::kDeinterleave);
+  // Else columns do not take in what follows, for then rows lie anywhere.
+  EXPECT_EQ(plan(1, 16, 7, 0).a.extent, 16);
+  EXPECT_GT(plan(1, 15, 7, 0).a.extent, 15);
+  EXPECT_EQ(plan(2, 8, 7, 0).a.extent, 8);
+  EXPECT_GT(plan(2, 8, 8, 0).a.extent, 8);
+  EXPECT_GT(plan(1, 16, 7, 0, 256).a.extent, 16);
+  // Columns that follow one another go through registers together.
+  const auto packed = [](int64_t item, int64_t num_a) {
+    const int64_t run = num_a * item;
+    const ByteCopy copy{
+        item,
+        {{64, 3 * run, 3 * run}, {3, item, run}, {num_a, 3 * item, item}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = 64}).kernel;
+  };
+  EXPECT_EQ(packed(1, 24), Kernel::kDeinterleave);
+  EXPECT_EQ(packed(2, 12), Kernel::kTranspose);
+}
+
+}  // namespace
+}  // namespace axis
