@@ -8,12 +8,13 @@
 #define HWY_TARGET_INCLUDE "kernels/copy/block.cc"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
-#include "kernels/copy/block/compact-inl.h"
 #include "kernels/copy/block/interleave-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
-#include "kernels/copy/block/rows-inl.h"
+#include "kernels/copy/block/rows/compact-inl.h"
+#include "kernels/copy/block/rows/padded-inl.h"
+#include "kernels/copy/block/rows/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/stores-inl.h"
@@ -46,9 +47,11 @@ void MoveBlock(const BlockPlan& plan, const Block& block,
   if (plan.kernel == Kernel::kShuffle)
     return Shuffle(block, plan.shuffle.data());
   if (plan.kernel == Kernel::kCompact) return Compact(block);
-  if (plan.kernel == Kernel::kRows)
-    return block.stream ? StreamRows(block, prefetcher)
-                        : MoveRows(block, prefetcher);
+  if (plan.kernel == Kernel::kRows) {
+    if (block.stream) return StreamRows(block, prefetcher);
+    if (!prefetcher.has_block() && TransposePadded(block)) return;
+    return MoveRows(block, prefetcher);
+  }
   switch (plan.item) {
     case 1:
       return MoveItems<1>(plan, block, prefetcher);

@@ -27,4 +27,12 @@ PLANS = [
     ("kernels/copy/plan/transpose_plan.cc",
      "item <= 2 && plan.b.extent * item <", "item <= 2 && plan.b.extent <",
      ["transpose_plan_test"]),
+    # Tiles of rows that compete, and what lies beyond padded items.
+    ("kernels/copy/plan/block_plan.cc", "places <= kFewPlaces / 2;",
+     "places <= kFewPlaces;", ["transpose_plan_test"]),
+    ("kernels/copy/plan/block_plan.cc", " && !IsPadded(plan.item))", ")",
+     ["transpose_plan_test"]),
+    ("kernels/copy/block/rows/padded-inl.h",
+     "(block.num_a - Tile::kSlack) / Tile::kRows",
+     "block.num_a / Tile::kRows", ["blocks_test"]),
 ]

@@ -7,7 +7,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/prefetch.h"
-#include "kernels/copy/block/rows-inl.h"
+#include "kernels/copy/block/rows/rows-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/spill-inl.h"
 #include "kernels/copy/block/squares-inl.h"

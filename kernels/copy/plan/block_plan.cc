@@ -35,14 +35,39 @@ constexpr int64_t kRunsBytes = 256 << 10;
 // bytes ahead.
 constexpr int64_t kRunsAhead = 3 << 10;
 
+// Rows compete if no more than so many of them have places in the first cache;
+// half as many if the plan is to bring them together.
+constexpr int64_t kFewPlaces = 64;
+
+// Where they compete past the caches, blocks of them are read to scratch first,
+// and are so large.
+constexpr int64_t kFetchedRows = 256;
+constexpr int64_t kFetchedBytes = 256;
+
 // How many bytes of a row a block of rows reads. Past the caches, longer items
 // gain from more of them where rows are cut.
 int64_t RowBytes(const BlockPlan& plan) {
+  if (plan.fetch) return kFetchedBytes;
   if (!plan.stream) return std::max<int64_t>(2048, kRowBytes / plan.a.block);
   const int64_t row = plan.b.extent * plan.item;
   const int64_t part = plan.item < 4 * kLineBytes ? 1024 : 2048;
   const int64_t bytes = row <= kWholeRow ? kWholeRow : part;
   return plan.stage ? std::min(bytes, kStagedBlock / plan.a.block) : bytes;
+}
+
+// Cuts the rows of tiles of items that are shorter than lines, so that they
+// find their lines in the first cache until all of their items are moved.
+// Measured without lookups only.
+void KeepLines(BlockPlan& plan, const Machine& machine) {
+  if (machine.LooksUp() || plan.item >= kLineBytes || !plan.columns.empty())
+    return;
+  const int64_t places = PlacesFor(plan.a.loops[0].src_stride, machine);
+  plan.fetch = plan.stream && places <= kFewPlaces / 2;
+  if (plan.fetch) {
+    plan.a.block = std::min(plan.a.block, kFetchedRows);
+  } else if (!plan.stream && places <= kFewPlaces && !IsPadded(plan.item)) {
+    plan.a.block = std::min(plan.a.block, places);
+  }
 }
 
 // Copies of runs that are no business of registers: one after the other.
@@ -100,8 +125,9 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
+  if (tiles) KeepLines(plan, machine);
   Cut(plan.b, plan.item, RowBytes(plan));
-  Repeat(plan, loops, tiles ? kRepeatBytes : kRunsBytes);
+  Repeat(plan, loops, plan.fetch ? 1 : tiles ? kRepeatBytes : kRunsBytes);
   plan.outer = loops;
 }
 

@@ -39,6 +39,9 @@ constexpr bool IsTransposable(int64_t item) {
   return item <= 16 && (item & (item - 1)) == 0;
 }
 
+// Whether they do as if items were a third longer.
+constexpr bool IsPadded(int64_t item) { return item == 3 || item == 6; }
+
 // The longest run that kShuffle is for.
 inline constexpr int64_t kMaxShuffle = 256;
 

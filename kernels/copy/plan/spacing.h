@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
@@ -19,6 +20,12 @@ inline constexpr int64_t kLongRow = 256;
 // Columns that are put together in registers are at least so long, that few
 // lines are written in parts.
 inline constexpr int64_t kRealignedRun = 1 << 10;
+
+// Of rows so far apart, this many find a place for a line of each in the first
+// cache, unless they share lines.
+inline int64_t PlacesFor(int64_t row, const Machine& machine) {
+  return machine.l1 / std::gcd(row, machine.l1_way);
+}
 
 // What is a way of the first cache apart competes for the same place there.
 struct Spacing {

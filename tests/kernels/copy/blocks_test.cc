@@ -33,8 +33,8 @@ struct Matrices {
 
   // Items are as long as a register takes, or of any length.
   Matrices(Random& random, bool is_split, bool any_item) {
-    item = any_item ? random.In(3, random.OneIn(2) ? 300 : 2000)
-                    : int64_t{1} << random.In(0, 4);
+    const int64_t longest = random.OneIn(3) ? 12 : random.OneIn(2) ? 300 : 2000;
+    item = any_item ? random.In(3, longest) : int64_t{1} << random.In(0, 4);
     const int64_t few = std::max<int64_t>(2, 64 / item);
     num_a =
         random.In(few, std::max(few, (random.OneIn(2) ? 9000 : 2500) / item));
@@ -146,6 +146,10 @@ TEST(BlocksTest, OfColumnsForSeveralDestinationsAreStreamed) {
 
 TEST(BlocksTest, OfItemsOfAnyLengthAreStreamed) {
   MoveRandomMatrices(int64_t{1} << 30, false, true);
+}
+
+TEST(BlocksTest, OfItemsOfAnyLengthStayInCache) {
+  MoveRandomMatrices(1 << 20, false, true);
 }
 
 // Runs of num_i x num_j items that are transposed, run after run.

@@ -1,6 +1,6 @@
-// Claims of kernels/copy/block/compact-inl.h: short items that lie apart in the
-// source come to follow one another, whatever their length and distance, and
-// nothing is read or written beside them.
+// Claims of kernels/copy/block/rows/compact-inl.h: short items that lie apart
+// in the source come to follow one another, whatever their length and distance,
+// and nothing is read or written beside them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

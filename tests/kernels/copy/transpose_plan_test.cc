@@ -49,6 +49,35 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
 }
 
+TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
+  // (200, row / item, item) by 1, 0, 2 of items that only move.
+  const auto plan = [](int64_t item, int64_t row, int64_t total_bytes,
+                       int64_t shuffle = 64) {
+    const ByteCopy copy{item,
+                        {{row / item, item, 200 * item}, {200, row, item}}};
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle});
+  };
+  const int64_t in_cache = 1 << 20, in_memory = 1 << 30;
+  // A first cache of 32 KiB has 8 places for lines 4 KiB apart, 64 for those
+  // 512 bytes apart.
+  EXPECT_EQ(plan(12, 3 * 4096, in_cache).a.block, 8);
+  EXPECT_EQ(plan(24, 3 * 2048, in_cache).a.block, 16);
+  EXPECT_EQ(plan(5, 15 * 512, in_cache).a.block, 64);
+  EXPECT_EQ(plan(5, 15 * 256, in_cache).a.block, 200);
+  EXPECT_EQ(plan(96, 3 * 4096, in_cache).a.block, 42);  // whole lines: 4 KiB
+  EXPECT_EQ(plan(12, 3 * 4096, in_cache, 256).a.block, 200);
+  // Pixels are transposed a few rows at a time.
+  EXPECT_EQ(plan(3, 3 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(6, 3 * 4096, in_cache).a.block, 200);
+  EXPECT_FALSE(plan(12, 3 * 4096, in_cache).fetch);
+  // Past the caches they are read to scratch first.
+  EXPECT_TRUE(plan(12, 3 * 4096, in_memory).fetch);
+  EXPECT_TRUE(plan(3, 3 * 1024, in_memory).fetch);
+  EXPECT_EQ(plan(3, 3 * 1024, in_memory).b.block, 84);  // of 256 bytes
+  EXPECT_FALSE(plan(3, 3 * 512, in_memory).fetch);
+  EXPECT_FALSE(plan(3, 3 * 1024, in_memory, 256).fetch);
+}
+
 TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   // (16, num_a, num_b) by 2, 0, 1, or with `gap` items behind each column.
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b, int64_t gap,

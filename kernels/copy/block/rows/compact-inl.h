@@ -8,7 +8,7 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/pieces-inl.h"
-#include "kernels/copy/block/rows-inl.h"
+#include "kernels/copy/block/rows/rows-inl.h"
 
 #if defined(AXIS_BLOCK_COMPACT_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_COMPACT_INL_H_
