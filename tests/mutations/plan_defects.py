@@ -35,4 +35,8 @@ PLANS = [
     ("kernels/copy/block/rows/padded-inl.h",
      "(block.num_a - Tile::kSlack) / Tile::kRows",
      "block.num_a / Tile::kRows", ["blocks_test"]),
+    ("kernels/copy/plan/block_plan.cc", ") && RepeatOften(loops);", ");",
+     ["transpose_plan_test"]),
+    ("kernels/copy/plan/block_plan.cc", "plan.b.extent * plan.item < kLongRow)",
+     "false)", ["transpose_plan_test"]),
 ]

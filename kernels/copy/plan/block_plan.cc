@@ -59,7 +59,8 @@ int64_t RowBytes(const BlockPlan& plan) {
 // find their lines in the first cache until all of their items are moved.
 // Measured without lookups only.
 void KeepLines(BlockPlan& plan, const Machine& machine) {
-  if (machine.LooksUp() || plan.item >= kLineBytes || !plan.columns.empty())
+  if (machine.LooksUp() || plan.item >= kLineBytes || !plan.columns.empty() ||
+      plan.b.extent * plan.item < kLongRow)
     return;
   const int64_t places = PlacesFor(plan.a.loops[0].src_stride, machine);
   plan.fetch = plan.stream && places <= kFewPlaces / 2;
@@ -171,13 +172,14 @@ void OrderRepetitions(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
 // Whether few columns are taken apart though they are shorter than vectors: a
 // piece is enough, unless rows are pieces themselves, or all columns of small
 // items go through a few registers together. Measured without lookups only.
-bool AreShortColumns(const BlockPlan& plan, const Machine& machine) {
+bool AreShortColumns(const BlockPlan& plan, const Loops& loops,
+                     const Machine& machine) {
   const int64_t item = plan.item, few = plan.b.extent;
   const bool packed = plan.columns.empty() &&
                       plan.b.loops[0].dst_stride == plan.a.extent * item;
   return !machine.LooksUp() && item <= 8 && few <= kMostInterleaved &&
          plan.a.extent * item >= kPiece && (few == 2 || few * item < kPiece) &&
-         (item == 1 || !packed);
+         (item == 1 || !packed) && RepeatOften(loops);
 }
 
 // Few items on one side, all of them next to each other: whole vectors are
@@ -197,7 +199,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     // Of few long rows the lines to come are easily told.
     if (plan.stream) plan.lead = kMaxOffsets;
   } else if ((AreInterleaved(item, plan.b.extent, plan.a.extent) ||
-              AreShortColumns(plan, machine)) &&
+              AreShortColumns(plan, loops, machine)) &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
     plan.stream = machine.StreamsDeinterleaved(total_bytes);

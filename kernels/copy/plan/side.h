@@ -127,6 +127,17 @@ inline void Repeat(BlockPlan& plan, Loops& loops, int64_t bytes) {
   plan.batch_block = std::clamp<int64_t>(bytes / block, 1, plan.batch.extent);
 }
 
+// Whether blocks that are not to grow repeat so often, along the loops next to
+// them on either side, that to begin with them does not show.
+inline bool RepeatOften(const Loops& loops) {
+  constexpr int64_t kOften = 8;
+  return loops.empty() ||
+         (std::ranges::min_element(loops, {}, &Loop::src_stride)->extent >=
+              kOften &&
+          std::ranges::min_element(loops, {}, &Loop::dst_stride)->extent >=
+              kOften);
+}
+
 // Whether what `loop` repeats starts at a line whenever it does so once.
 inline bool KeepsLines(const Loop& loop) {
   return loop.dst_stride % kLineBytes == 0;

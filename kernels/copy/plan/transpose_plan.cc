@@ -80,7 +80,7 @@ void GrowColumns(BlockPlan& plan, const Transposition& t, int64_t a_bytes,
   // Rows that are shorter than a piece are read as if they were one: best one
   // after the other, as long as columns are pieces. Measured without lookups.
   if (!t.spacing.wide && item <= 2 && plan.b.extent * item < kPiece &&
-      plan.a.extent * item >= kPiece)
+      plan.a.extent * item >= kPiece && RepeatOften(loops))
     return;
   const bool squares = plan.squares != Square::kNone;
   const bool staged = IsStaged(plan, t);

@@ -66,6 +66,9 @@ TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
   EXPECT_EQ(plan(5, 15 * 256, in_cache).a.block, 200);
   EXPECT_EQ(plan(96, 3 * 4096, in_cache).a.block, 42);  // whole lines: 4 KiB
   EXPECT_EQ(plan(12, 3 * 4096, in_cache, 256).a.block, 200);
+  EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);
+  const ByteCopy narrow{12, {{21, 12, 2400}, {200, 4096, 12}}};
+  EXPECT_EQ(PlanBlocks(narrow, {}, in_cache, {.shuffle = 64}).a.block, 200);
   // Pixels are transposed a few rows at a time.
   EXPECT_EQ(plan(3, 3 * 4096, in_cache).a.block, 200);
   EXPECT_EQ(plan(6, 3 * 4096, in_cache).a.block, 200);
@@ -104,6 +107,12 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   EXPECT_FALSE(apart(8, 2, 3));
   EXPECT_FALSE(apart(16, 1, 2));
   EXPECT_NE(plan(1, 16, 4, 8, 256).kernel, Kernel::kDeinterleave);
+  // Blocks of both sides of two are few items, if little repeats them.
+  for (const int64_t times : {7, 8}) {
+    const ByteCopy copy{8, {{2, 8, times * 16}, {times, 32, 16}, {2, 16, 8}}};
+    EXPECT_EQ(PlanBlocks(copy, {}, 1 << 20, {.shuffle = 64}).kernel,
+              times == 8 ? Kernel::kDeinterleave : Kernel::kTranspose);
+  }
   // Else columns do not take in what follows, for then rows lie anywhere.
   EXPECT_EQ(plan(1, 16, 7, 0).a.extent, 16);
   EXPECT_GT(plan(1, 15, 7, 0).a.extent, 15);
