@@ -101,7 +101,7 @@ Runs PlanPairs(BlockPlan& plan, const Spacing& spacing) {
 }
 
 // Whether rows evict each other before all of their lines are read.
-bool RowsCompete(const BlockPlan& plan, const Transposition& t) {
+bool RowsEvictEachOther(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   if (!spacing.RowsCompete()) return false;
   if (spacing.row % spacing.way != 0) return plan.a.extent >= 2 * kManyRows;
@@ -114,7 +114,7 @@ bool Fetches(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const int64_t item = spacing.item;
   if (spacing.wide) return !t.in_l2 && item == 1 && spacing.RowsCompete();
-  if (!RowsCompete(plan, t)) return false;
+  if (!RowsEvictEachOther(plan, t)) return false;
   return item <= 2 || (item == 4 && !t.stream && spacing.ColumnsWait());
 }
 
@@ -152,8 +152,8 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
                        plan.b.extent * plan.item >= kLineBytes;
   Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(spacing);
   plan.fetch = Fetches(plan, t);
-  plan.few_rows =
-      spacing.item == 4 && !spacing.wide && !plan.fetch && RowsCompete(plan, t);
+  plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&
+                  RowsEvictEachOther(plan, t);
   if (plan.fetch) runs = FetchedRuns(spacing, t.stream);
   if (!t.in_l2) plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
