@@ -39,8 +39,10 @@ constexpr bool IsTransposable(int64_t item) {
   return item <= 16 && (item & (item - 1)) == 0;
 }
 
-// Whether they do as if items were a third longer.
-constexpr bool IsPadded(int64_t item) { return item == 3 || item == 6; }
+// Whether they do as if items were of 4 or 8 bytes.
+constexpr bool IsPadded(int64_t item) {
+  return item < 8 && !IsTransposable(item);
+}
 
 // The longest run that kShuffle is for.
 inline constexpr int64_t kMaxShuffle = 256;

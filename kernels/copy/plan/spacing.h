@@ -59,11 +59,13 @@ struct Spacing {
   // even if that writes no lines. For bytes that takes more shuffles than it is
   // worth if pieces of rows never cross a line. Measured with lookups only.
   // Where the last cache is far, they gain in the second, or where as many
-  // rows as a block has are in few pages lose.
+  // rows as a block has are in few pages lose; and past the caches, where rows
+  // of small items compete in the second cache as well.
   bool AreSquares(bool stream, bool in_second) const {
     if (!wide) return false;
     if (far && stream && !ColumnsAreLines())
-      return row % (way * std::min<int64_t>(item, 2) / 4) == 0;
+      return row % (way * std::min<int64_t>(item, 2) / 4) == 0 &&
+             (item > 2 || row % (4 * way) != 0);
     if (far && in_second && item > 1 && row >= kLongRow)
       return row % kLineBytes == 0;
     if (far && !stream && item == 4 && !PagesCompete()) return false;

@@ -78,9 +78,13 @@ void GrowColumns(BlockPlan& plan, const Transposition& t, int64_t a_bytes,
                  Loops& loops) {
   const int64_t item = plan.item;
   // Rows that are shorter than a piece are read as if they were one: best one
-  // after the other, as long as columns are pieces. Measured without lookups.
-  if (!t.spacing.wide && item <= 2 && plan.b.extent * item < kPiece &&
-      plan.a.extent * item >= kPiece && RepeatOften(loops))
+  // after the other, as long as columns are pieces; and with lookups in cache,
+  // if there are enough of them.
+  const bool best_alone = t.spacing.wide
+                              ? !t.stream && plan.a.extent >= 2 * kPiece
+                              : plan.a.extent * item >= kPiece;
+  if (item <= 2 && plan.b.extent * item < kPiece && best_alone &&
+      RepeatOften(loops))
     return;
   const bool squares = plan.squares != Square::kNone;
   const bool staged = IsStaged(plan, t);
@@ -163,8 +167,7 @@ void CutBlocks(BlockPlan& plan, const Transposition& t, const Runs& runs) {
 
 // Of columns that spill over into the next, repetitions that follow one another
 // are moved in one go, others by way of scratch. If they come to so much, the
-// former go first, unless the source is then read here and there. Measured
-// without lookups only.
+// former go first, unless the source is then read here and there.
 void OrderSpilling(const BlockPlan& plan, bool past_caches, Loops& loops) {
   const int64_t span = plan.item * plan.a.extent * plan.b.extent;
   const auto next = Find(loops, &Loop::dst_stride, span);
@@ -211,7 +214,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     CutBlocks(plan, t, runs);
   }
   std::sort(loops.begin(), loops.end(), IsWider);
-  if (spills && !spacing.wide) OrderSpilling(plan, t.past_caches, loops);
+  if (spills) OrderSpilling(plan, t.past_caches, loops);
   plan.lines = plan.lines && AreLines(plan, loops);
   plan.carry = plan.stage && plan.stream && plan.a.block < plan.a.extent;
   // What is prefetched of rows that compete is evicted before its turn; from a

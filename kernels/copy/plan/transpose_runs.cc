@@ -22,6 +22,9 @@ constexpr int64_t kRealignedColumns = 128;
 // come, and so are twice as many that share two places.
 constexpr int64_t kManyRows = 16;
 
+// With lookups, more rows than this are read from the second cache as fast.
+constexpr int64_t kMostFetched = 128;
+
 // Past the caches. Larger blocks would evict what is prefetched before its
 // turn; those of short rows without gaps are small.
 Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
@@ -57,10 +60,12 @@ Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
   return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
 }
 
-// In cache, columns that compete are kept few where stores are wide. Where they
-// are not, long rows are worth more.
-Runs PlanCached(const Spacing& spacing) {
-  const bool few = spacing.wide && spacing.ColumnsCompete();
+// In cache, columns that compete are kept few where stores are wide, but not if
+// little were left of their rows. Where stores are not, long rows are worth
+// more.
+Runs PlanCached(const BlockPlan& plan, const Spacing& spacing) {
+  const bool few = spacing.wide && spacing.ColumnsCompete() &&
+                   plan.b.extent * plan.item > 2 * kLineBytes;
   return {512, few ? kLineBytes : 512};
 }
 
@@ -113,15 +118,18 @@ bool RowsEvictEachOther(const BlockPlan& plan, const Transposition& t) {
 bool Fetches(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const int64_t item = spacing.item;
-  if (spacing.wide) return !t.in_l2 && item == 1 && spacing.RowsCompete();
+  if (spacing.wide)
+    return item == 1 && spacing.RowsCompete() &&
+           (!t.in_l2 ||
+            (plan.a.extent >= 2 * kManyRows && plan.a.extent <= kMostFetched));
   if (!RowsEvictEachOther(plan, t)) return false;
   return item <= 2 || (item == 4 && !t.stream && spacing.ColumnsWait());
 }
 
 // In cache, blocks that stay in the first one were fastest.
-Runs FetchedRuns(const Spacing& spacing, bool stream) {
-  if (spacing.wide) return {512, 512};
-  return {stream ? 512 : spacing.item == 4 ? 256 : 128, 256};
+Runs FetchedRuns(const Transposition& t) {
+  if (t.spacing.wide && !t.in_l2) return {512, 512};
+  return {t.stream ? 512 : t.spacing.item == 4 ? 256 : 128, 256};
 }
 
 // How many columns are written side by side. Few only if the rest of their rows
@@ -150,11 +158,11 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   const bool squares = spacing.AreSquares(t.stream, t.in_second) &&
                        plan.a.extent * plan.item >= kLineBytes &&
                        plan.b.extent * plan.item >= kLineBytes;
-  Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(spacing);
+  Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(plan, spacing);
   plan.fetch = Fetches(plan, t);
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&
                   RowsEvictEachOther(plan, t);
-  if (plan.fetch) runs = FetchedRuns(spacing, t.stream);
+  if (plan.fetch) runs = FetchedRuns(t);
   if (!t.in_l2) plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
 }

@@ -125,7 +125,7 @@ TEST(BlockPlanTest, ShortColumnsThatFollowOneAnotherAreMovedInOneGo) {
   EXPECT_EQ(step(30, 12, kInCache), 240);
   EXPECT_EQ(step(30, 13, kPastCaches), 260);
   EXPECT_EQ(step(30, 12, kPastCaches), 7200);  // reads too little at a time
-  EXPECT_EQ(step(4, 30, kInCache, 256), 2400);
+  EXPECT_EQ(step(4, 30, kInCache, 256), 600);
 }
 
 TEST(BlockPlanTest, RowsOfTilesAreReadWholeUpTo12KiB) {

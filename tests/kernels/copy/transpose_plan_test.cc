@@ -1,6 +1,6 @@
 // Claims of kernels/copy/plan/transpose_plan.h: how rows that compete for the
-// first cache are transposed, and rows that are shorter than a vector. Measured
-// where the CPU does not look up (Machine::shuffle).
+// first cache are transposed, and rows that are shorter than a vector; where
+// the CPU looks up (Machine::shuffle), and where it does not.
 #include <gtest/gtest.h>
 
 #include "kernels/copy/machine.h"
@@ -40,9 +40,16 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_FALSE(plan(4, 15, 4096, 576, in_l2).few_rows);
   EXPECT_FALSE(plan(4, 16, 4096 + 64, 576, in_memory).few_rows);
   EXPECT_FALSE(plan(8, 16, 4096, 576, in_memory).few_rows);
-  // Where the CPU looks up nothing but bytes gains, and those not in the
-  // second cache.
-  EXPECT_FALSE(plan(1, 64, 4 * 4096, 1000, in_l2, 256).fetch);
+  // Where the CPU looks up nothing but bytes gains; in the second cache up to
+  // so many, and as many as are no squares.
+  EXPECT_TRUE(plan(1, 32, 4 * 4096, 1000, in_l2, 256).fetch);
+  const ByteCopy wide{1, {{1024, 1, 1000}, {40, 4096, 1}}};
+  const Machine looks_up{.shuffle = 256};
+  EXPECT_EQ(PlanBlocks(wide, {}, in_l2, looks_up).b.block, 256);
+  EXPECT_EQ(PlanBlocks(wide, {}, in_l3, looks_up).b.block, 512);
+  EXPECT_FALSE(plan(1, 31, 4 * 4096, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 64, 4 * 4096 + 1024, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 129, 4 * 4096, 1000, in_l2, 256).fetch);
   EXPECT_TRUE(plan(1, 64, 4 * 4096, 1000, in_l3, 256).fetch);
   EXPECT_FALSE(plan(1, 64, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
   EXPECT_FALSE(plan(2, 64, 4 * 4096, 1000, in_l3, 256).fetch);
@@ -62,35 +69,66 @@ TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
   // 512 bytes apart.
   EXPECT_EQ(plan(12, 3 * 4096, in_cache).a.block, 8);
   EXPECT_EQ(plan(24, 3 * 2048, in_cache).a.block, 16);
-  EXPECT_EQ(plan(5, 15 * 512, in_cache).a.block, 64);
-  EXPECT_EQ(plan(5, 15 * 256, in_cache).a.block, 200);
+  EXPECT_EQ(plan(10, 15 * 512, in_cache).a.block, 64);
+  EXPECT_EQ(plan(10, 15 * 256, in_cache).a.block, 200);
   EXPECT_EQ(plan(96, 3 * 4096, in_cache).a.block, 42);  // whole lines: 4 KiB
-  EXPECT_EQ(plan(12, 3 * 4096, in_cache, 256).a.block, 200);
+  EXPECT_EQ(plan(32, 3 * 4096, in_cache, 256).a.block, 8);
+  EXPECT_EQ(plan(33, 11 * 4096, in_cache, 256).a.block, 124);  // 4 KiB
   EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);
   const ByteCopy narrow{12, {{21, 12, 2400}, {200, 4096, 12}}};
   EXPECT_EQ(PlanBlocks(narrow, {}, in_cache, {.shuffle = 64}).a.block, 200);
   // Pixels are transposed a few rows at a time.
   EXPECT_EQ(plan(3, 3 * 4096, in_cache).a.block, 200);
   EXPECT_EQ(plan(6, 3 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(7, 7 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(9, 9 * 4096, in_cache).a.block, 8);
   EXPECT_FALSE(plan(12, 3 * 4096, in_cache).fetch);
   // Past the caches they are read to scratch first.
   EXPECT_TRUE(plan(12, 3 * 4096, in_memory).fetch);
   EXPECT_TRUE(plan(3, 3 * 1024, in_memory).fetch);
   EXPECT_EQ(plan(3, 3 * 1024, in_memory).b.block, 84);  // of 256 bytes
   EXPECT_FALSE(plan(3, 3 * 512, in_memory).fetch);
-  EXPECT_FALSE(plan(3, 3 * 1024, in_memory, 256).fetch);
+  EXPECT_TRUE(plan(3, 3 * 1024, in_memory, 256).fetch);
+  EXPECT_FALSE(plan(33, 11 * 4096, in_memory, 256).fetch);
+}
+
+TEST(TransposePlanTest, FewColumnsThatCompeteWhereStoresAreWide) {
+  const auto plan = [](int64_t item, int64_t num_b, int64_t column,
+                       int64_t shuffle) {
+    const ByteCopy copy{item,
+                        {{num_b, item, column}, {64, num_b * item, item}}};
+    return PlanBlocks(copy, {}, 100 << 10, {.shuffle = shuffle}).b.block;
+  };
+  EXPECT_EQ(plan(4, 33, 2048, 256), 16);
+  EXPECT_EQ(plan(4, 32, 2048, 256), 32);  // little would be left of a row
+  EXPECT_EQ(plan(4, 33, 2048, 64), 33);
+  EXPECT_EQ(plan(4, 33, 1984, 256), 33);
+}
+
+TEST(TransposePlanTest, SquaresPastAFarL3UnlessRowsOfSmallItemsCompeteThere) {
+  const auto squares = [](int64_t item, int64_t row) {
+    const ByteCopy copy{item, {{row / item, item, 5000}, {2500, row, item}}};
+    return PlanBlocks(copy, {}, 1 << 30, {.l2 = 2 << 20, .shuffle = 256})
+               .squares != Square::kNone;
+  };
+  for (const int64_t item : {1, 2}) {
+    EXPECT_TRUE(squares(item, 3 * 4096));
+    EXPECT_FALSE(squares(item, 4 * 4096));
+    EXPECT_FALSE(squares(item, 12 * 4096));
+  }
+  EXPECT_TRUE(squares(4, 4 * 4096));
 }
 
 TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   // (16, num_a, num_b) by 2, 0, 1, or with `gap` items behind each column.
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b, int64_t gap,
-                       int64_t shuffle = 64) {
+                       int64_t shuffle = 64, int64_t total_bytes = 1 << 20) {
     const int64_t run = num_a * item;
     const ByteCopy copy{item,
                         {{num_b, item, 16 * (run + gap)},
                          {16, num_b * run, run + gap},
                          {num_a, num_b * item, item}}};
-    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = shuffle});
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle});
   };
   const auto apart = [&](int64_t item, int64_t num_a, int64_t num_b) {
     return plan(item, num_a, num_b, 8).kernel == Kernel::kDeinterleave;
@@ -106,7 +144,11 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   EXPECT_TRUE(apart(8, 2, 2));
   EXPECT_FALSE(apart(8, 2, 3));
   EXPECT_FALSE(apart(16, 1, 2));
+  // Where the CPU looks up, of bytes, in the second cache.
+  const int64_t in_l2 = 1000 << 10, in_memory = 1 << 30;
+  EXPECT_EQ(plan(1, 16, 4, 8, 256, in_l2).kernel, Kernel::kDeinterleave);
   EXPECT_NE(plan(1, 16, 4, 8, 256).kernel, Kernel::kDeinterleave);
+  EXPECT_NE(plan(2, 8, 4, 8, 256, in_l2).kernel, Kernel::kDeinterleave);
   // Blocks of both sides of two are few items, if little repeats them.
   for (const int64_t times : {7, 8}) {
     const ByteCopy copy{8, {{2, 8, times * 16}, {times, 32, 16}, {2, 16, 8}}};
@@ -118,7 +160,10 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   EXPECT_GT(plan(1, 15, 7, 0).a.extent, 15);
   EXPECT_EQ(plan(2, 8, 7, 0).a.extent, 8);
   EXPECT_GT(plan(2, 8, 8, 0).a.extent, 8);
-  EXPECT_GT(plan(1, 16, 7, 0, 256).a.extent, 16);
+  // Where it does, only in cache, if they are longer.
+  EXPECT_EQ(plan(1, 32, 7, 0, 256).a.extent, 32);
+  EXPECT_GT(plan(1, 31, 7, 0, 256).a.extent, 31);
+  EXPECT_GT(plan(1, 32, 7, 0, 256, in_memory).a.extent, 32);
   // Columns that follow one another go through registers together.
   const auto packed = [](int64_t item, int64_t num_a) {
     const int64_t run = num_a * item;
