@@ -18,6 +18,7 @@
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/stores-inl.h"
+#include "kernels/copy/block/together-inl.h"
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/gather/gather-inl.h"
 #include "kernels/copy/machine.h"
@@ -155,6 +156,26 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
   block.row_step = pitch;
 }
 
+// Fills `offsets` with as many as a block of `plan` has, if its repetitions are
+// moved as one: of rows or columns that follow one another.
+void FillTogether(const BlockPlan& plan, int64_t* offsets) {
+  if (plan.together == Together::kNone) return;
+  const bool first = plan.together == Together::kFirst;
+  const int64_t count = (first ? plan.a : plan.b).extent * plan.batch_block;
+  const int64_t step = (first ? plan.b : plan.a).extent * plan.item;
+  for (int64_t i = 0; i < std::min(count, kMaxOffsets); ++i)
+    offsets[i] = i * step;
+}
+
+void MoveTogether(const BlockPlan& plan, Block block, const int64_t* offsets) {
+  Prefetcher nothing;
+  auto move = [&](const Block& one) HWY_ATTR { MoveBlock(plan, one, nothing); };
+  if (plan.together == Together::kLast)
+    return PutApart(block, FetchScratch(), offsets, move);
+  BringTogether(block, FetchScratch(), offsets);
+  move(block);
+}
+
 int64_t ShuffleBytes() { return kShuffleRun; }
 int64_t VectorBytes() { return kVectorBytes; }
 
@@ -169,6 +190,7 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   const bool direct =
       ((plan.lines && IsAtLine(dst)) || realigns) && whole_lines;
   const bool stage = plan.stage && !direct;
+  FillTogether(plan, fetched_rows);
   BlockWalk walk(plan, stage && plan.carry, src, src_end, dst, rows, columns);
   Block block;
   for (bool more = walk.Next(block); more;) {
@@ -177,8 +199,10 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
     Prefetcher prefetcher;
     if (plan.lead > 0)
       prefetcher = Prefetcher(block, more ? &next : nullptr, plan.lead);
-    if (plan.fetch) Fetch(block, StageScratch() + kStageBytes, fetched_rows);
-    if (stage) {
+    if (plan.fetch) Fetch(block, FetchScratch(), fetched_rows);
+    if (plan.together != Together::kNone) {
+      MoveTogether(plan, block, fetched_rows);
+    } else if (stage) {
       MoveStaged(plan, block, StageScratch(), staged_columns, prefetcher);
     } else {
       MoveBlock(plan, block, prefetcher);

@@ -37,6 +37,9 @@ inline uint8_t* StageScratch() {
   return scratch.get();
 }
 
+// The latter.
+inline uint8_t* FetchScratch() { return StageScratch() + kStageBytes; }
+
 // 2 * kUnpackedBytes of the calling thread.
 inline uint8_t* UnpackScratch() {
   thread_local const Scratch scratch(2 * kUnpackedBytes);

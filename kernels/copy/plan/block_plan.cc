@@ -41,8 +41,7 @@ constexpr int64_t kFewPlaces = 64;
 
 // Where they compete past the caches, blocks of them are read to scratch first,
 // and are so large.
-constexpr int64_t kFetchedRows = 256;
-constexpr int64_t kFetchedBytes = 256;
+constexpr int64_t kFetchedRows = 256, kFetchedBytes = 256;
 
 // How many bytes of a row a block of rows reads. Past the caches, longer items
 // gain from more of them where rows are cut.
@@ -276,7 +275,8 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Append(plan.b, loops[*b]);
   Take(loops, std::max(*a, *b));
   Take(loops, std::min(*a, *b));
-  if (!PlanInterleave(plan, loops, total_bytes, machine))
+  if (!PlanInterleave(plan, loops, total_bytes, machine) &&
+      !PlanTogether(plan, loops))
     PlanTranspose(plan, loops, total_bytes, machine);
   return plan;
 }

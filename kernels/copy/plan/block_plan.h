@@ -72,12 +72,20 @@ struct Side {
   std::array<Loop, 10> loops;  // 10: as many as kMaxOffsets has factors
 };
 
+// Whether repetitions of a block are moved as one, by way of scratch.
+enum class Together : uint8_t {
+  kNone,
+  kFirst,  // have no gaps in the source: they are brought together there
+  kLast,   // have none in the destination: they are put apart from there
+};
+
 struct BlockPlan {
   Kernel kernel = Kernel::kRows;
   // Writes to the destination past the caches.
   bool stream = false;
   // Reads a block to scratch first: its rows would evict each other.
   bool fetch = false;
+  Together together = Together::kNone;
   // Writes a block to scratch first, then to the destination in long runs.
   bool stage = false;
   // Carries what scratch has of a line to the next block of the same columns,

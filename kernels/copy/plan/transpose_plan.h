@@ -10,8 +10,10 @@
 
 namespace axis {
 
-// Completes `plan`, which has an item and a loop on either side; `loops` are
-// the others. What is best was measured; see tests/bench.
+// Both complete `plan`, which has an item and a loop on either side; `loops`
+// are the others. What is best was measured; see tests/bench. The former is for
+// short rows and columns, and returns false if those of `plan` are not.
+bool PlanTogether(BlockPlan& plan, Loops& loops);
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                    const Machine& machine);
 

@@ -37,7 +37,9 @@ class BlockWalk {
   // Finds the next block; returns false if there is none.
   bool Next(Block& block) {
     if (done_) return false;
-    const Extent t = CutAt(t_, plan_.batch.extent, plan_.batch_block, 1);
+    const bool as_one = plan_.together != Together::kNone;
+    const Extent t = CutAt(t_, plan_.batch.extent, plan_.batch_block,
+                           as_one ? plan_.batch_block : 1);
     // Few items at the end would be slow; take some again instead.
     const int64_t least = kLineBytes / std::min(plan_.item, kLineBytes);
     const Extent a = CutAt(a_, plan_.a.extent, plan_.a.block, least);

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -150,6 +152,78 @@ TEST(BlocksTest, OfItemsOfAnyLengthAreStreamed) {
 
 TEST(BlocksTest, OfItemsOfAnyLengthStayInCache) {
   MoveRandomMatrices(1 << 20, false, true);
+}
+
+// `times` x `patches` matrices of few rows and columns, transposed: those of
+// one patch go on in one another along side A, or come from one another along
+// B.
+ByteCopy ShortMatrices(Random& random, bool first) {
+  const int64_t item = int64_t{1} << random.In(0, 3);
+  const int64_t few = random.In(1, (15 / item + 1) / 2) + 1;
+  const int64_t many = random.In(2, std::max<int64_t>(2, 70 / item));
+  const int64_t times = random.In(2, random.OneIn(9) ? 5000 / many : 200);
+  const int64_t patches = random.In(1, 4), chunk = few * many * item;
+  const int64_t run = many * item, piece = few * item;
+  const int64_t apart = patches * chunk + random.In(0, 2) * item;
+  const int64_t line = times * run + random.In(0, 2) * item;
+  if (first)
+    return {item,
+            {{patches, chunk, few * line},
+             {few, item, line},
+             {times, apart, run},
+             {many, piece, item}}};
+  return {item,
+          {{times, run, apart},
+           {patches, few * line, chunk},
+           {many, item, piece},
+           {few, line, item}}};
+}
+
+// How far `copy` goes on one side.
+int64_t BytesOf(const ByteCopy& copy, int64_t Loop::*stride) {
+  int64_t last = 0;
+  for (const Loop& loop : copy.loops)
+    last += (loop.extent - 1) * (loop.*stride);
+  return last + copy.item;
+}
+
+void ExpectOf(const ByteCopy& copy, size_t l, const std::byte* src,
+              std::byte* dst) {
+  if (l == copy.loops.size()) {
+    std::memcpy(dst, src, static_cast<size_t>(copy.item));
+    return;
+  }
+  const Loop& loop = copy.loops[l];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    ExpectOf(copy, l + 1, src + i * loop.src_stride, dst + i * loop.dst_stride);
+}
+
+TEST(BlocksTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
+  const GuardedBuffer src(1 << 20), dst(1 << 20);
+  Random random(13);
+  EveryTarget target;
+  int64_t together[3] = {};
+  for (int64_t i = 0; i < 4000; ++i) {
+    target.Use(static_cast<size_t>(i));
+    const ByteCopy copy = ShortMatrices(random, random.OneIn(2));
+    const int64_t src_bytes = BytesOf(copy, &Loop::src_stride);
+    const int64_t dst_bytes = BytesOf(copy, &Loop::dst_stride);
+    const BlockPlan plan = PlanBlocks(copy, {}, 1 << 19, ThisMachine());
+    ++together[static_cast<size_t>(plan.together)];
+    ASSERT_TRUE(testing::MovesAsExpected(
+        random, src, src_bytes, dst, dst_bytes,
+        [&](const std::byte* from, std::byte* to) {
+          MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes,
+                     reinterpret_cast<uint8_t*>(to));
+        },
+        [&](const std::byte* from, std::byte* to) {
+          ExpectOf(copy, 0, from, to);
+        }))
+        << "plan " << i << ", repetitions of " << plan.a.extent << " x "
+        << plan.b.extent << " items of " << plan.item;
+  }
+  EXPECT_GE(together[static_cast<size_t>(Together::kFirst)], 400);
+  EXPECT_GE(together[static_cast<size_t>(Together::kLast)], 400);
 }
 
 // Runs of num_i x num_j items that are transposed, run after run.

@@ -156,14 +156,23 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
               times == 8 ? Kernel::kDeinterleave : Kernel::kTranspose);
   }
   // Else columns do not take in what follows, for then rows lie anywhere.
-  EXPECT_EQ(plan(1, 16, 7, 0).a.extent, 16);
-  EXPECT_GT(plan(1, 15, 7, 0).a.extent, 15);
-  EXPECT_EQ(plan(2, 8, 7, 0).a.extent, 8);
-  EXPECT_GT(plan(2, 8, 8, 0).a.extent, 8);
-  // Where it does, only in cache, if they are longer.
-  EXPECT_EQ(plan(1, 32, 7, 0, 256).a.extent, 32);
-  EXPECT_GT(plan(1, 31, 7, 0, 256).a.extent, 31);
-  EXPECT_GT(plan(1, 32, 7, 0, 256, in_memory).a.extent, 32);
+  const auto extent = [](int64_t item, int64_t num_a, int64_t num_b,
+                         int64_t shuffle = 64, int64_t total_bytes = 1 << 20) {
+    const int64_t row = (num_b + 1) * item;
+    const ByteCopy copy{item,
+                        {{num_b, item, 16 * num_a * item},
+                         {16, num_a * row + 8, num_a * item},
+                         {num_a, row, item}}};
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle}).a.extent;
+  };
+  EXPECT_EQ(extent(1, 16, 7), 16);
+  EXPECT_GT(extent(1, 15, 7), 15);
+  EXPECT_EQ(extent(2, 8, 7), 8);
+  EXPECT_GT(extent(2, 8, 8), 8);
+  // Where the CPU looks up, only in cache, if they are longer.
+  EXPECT_EQ(extent(1, 32, 7, 256), 32);
+  EXPECT_GT(extent(1, 31, 7, 256), 31);
+  EXPECT_GT(extent(1, 32, 7, 256, in_memory), 32);
   // Columns that follow one another go through registers together.
   const auto packed = [](int64_t item, int64_t num_a) {
     const int64_t run = num_a * item;
@@ -174,6 +183,48 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   };
   EXPECT_EQ(packed(1, 24), Kernel::kDeinterleave);
   EXPECT_EQ(packed(2, 12), Kernel::kTranspose);
+}
+
+TEST(TransposePlanTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
+  // `times` x 3 matrices of num_a x num_b, which are one along side A, or B.
+  const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
+                       int64_t times, bool first, int64_t gap = 0) {
+    const int64_t run = num_a * item, piece = num_b * item;
+    const int64_t row = first ? piece + gap : times * piece;
+    const int64_t column = first ? times * run : run + gap;
+    const int64_t chunk = first ? num_a * row : num_b * column;
+    const ByteCopy copy{
+        item,
+        {{times, first ? 3 * chunk : piece, first ? run : 3 * chunk},
+         {num_b, item, column},
+         {num_a, row, item}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = 64});
+  };
+  const auto together = [&](auto... args) { return plan(args...).together; };
+  // Of more than four rows or columns up to a line, else half of one.
+  EXPECT_EQ(together(1, 63, 15, 100, true), Together::kFirst);
+  EXPECT_EQ(together(1, 64, 15, 100, true), Together::kNone);
+  EXPECT_EQ(together(1, 63, 16, 100, true), Together::kNone);
+  EXPECT_EQ(together(1, 15, 31, 100, false), Together::kLast);
+  EXPECT_EQ(together(1, 15, 32, 100, false), Together::kNone);
+  EXPECT_EQ(together(1, 16, 31, 100, false), Together::kNone);
+  EXPECT_EQ(together(1, 3, 31, 100, false), Together::kLast);
+  // What is taken apart as it is needs no scratch.
+  EXPECT_EQ(together(1, 15, 3, 100, true), Together::kFirst);
+  EXPECT_EQ(together(1, 16, 3, 100, true), Together::kNone);
+  // If they come to two lines, or six, and have no gaps on the other side.
+  EXPECT_EQ(together(2, 4, 3, 16, true), Together::kFirst);
+  EXPECT_EQ(together(2, 4, 3, 15, true), Together::kNone);
+  EXPECT_EQ(together(2, 4, 3, 16, true, 2), Together::kNone);
+  EXPECT_EQ(together(2, 3, 4, 48, false), Together::kLast);
+  EXPECT_EQ(together(2, 3, 4, 47, false), Together::kNone);
+  EXPECT_EQ(together(2, 3, 4, 48, false, 2), Together::kNone);
+  // Whole vectors of few; of others no more than can be told apart.
+  EXPECT_EQ(plan(2, 4, 3, 16, true).kernel, Kernel::kDeinterleave);
+  EXPECT_EQ(plan(2, 3, 4, 48, false).kernel, Kernel::kInterleave);
+  EXPECT_EQ(plan(2, 3, 5, 1000, true).kernel, Kernel::kTranspose);
+  EXPECT_EQ(plan(2, 3, 5, 1000, true).batch_block, 334);  // of 341
+  EXPECT_EQ(plan(2, 3, 4, 1000, true).batch_block, 500);  // of 682
 }
 
 }  // namespace
