@@ -6,6 +6,9 @@
 namespace axis {
 namespace {
 
+// Vectors are of so many bytes or more.
+constexpr int64_t kShortColumn = 16;
+
 // Whether the innermost loops of `copy` from `first` on permute runs of `bytes`
 // in place.
 bool IsShuffle(const ByteCopy& copy, size_t first, int64_t bytes) {
@@ -28,14 +31,18 @@ bool AreDense(const Loop& runs, int64_t bytes) {
 std::optional<FoundShuffle> FindShuffle(const ByteCopy& copy, int64_t most) {
   std::optional<FoundShuffle> found;
   int64_t bytes = copy.item;
+  const bool few = most == kMaxShuffle ||
+                   (!copy.loops.empty() &&
+                    copy.loops.back().extent * copy.item < kShortColumn);
   for (size_t first = copy.loops.size(); first-- > 1;) {
     bytes *= copy.loops[first].extent;
     if (bytes > most) break;
     const Loop& runs = copy.loops[first - 1];
-    // One that is no longer than a few vectors does not pay for its table.
+    // One that is no longer than a few vectors does not pay for its table,
+    // unless it takes the place of columns that are shorter than one.
     if (copy.loops.size() - first >= 2 && IsShuffle(copy, first, bytes) &&
         (AreDense(runs, bytes) || most == kMaxShuffle) &&
-        bytes * runs.extent >= (most == kMaxShuffle ? 2 : 8) * most)
+        bytes * runs.extent >= (few ? 2 : 8) * most)
       found = {bytes, first};
   }
   return found;

@@ -1,9 +1,6 @@
 #include "kernels/copy/plan/transpose_plan.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/spacing.h"
@@ -41,9 +38,6 @@ constexpr int64_t kStreamedRow = 4 << 10;
 constexpr int64_t kCachedBlock = 256 << 10;
 constexpr int64_t kCachedRun = 4 << 10;
 
-// What short rows or columns must come to if they are moved as one.
-constexpr int64_t kShortOne = 128;
-
 // Whether columns follow one another in the destination.
 bool ArePacked(const BlockPlan& plan) {
   return plan.columns.empty() &&
@@ -58,12 +52,18 @@ bool Spills(const BlockPlan& plan) {
 
 // Whether rows, in lines of their own, are better taken further than they go by
 // themselves before columns are: of short ones every line is read over and
-// over. Not if columns would then be the shorter side, or rows of vectors no
-// longer spill.
-bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing) {
+// over, and those shorter than a vector are worth more than columns if both
+// could go on along the same loop. Not if columns would then be the shorter
+// side, or rows of vectors no longer spill.
+bool RowsGoFirst(const BlockPlan& plan, const Spacing& spacing,
+                 const Loops& loops) {
   const int64_t b_bytes = plan.b.extent * plan.item;
-  return plan.columns.empty() && spacing.row >= kLineBytes &&
-         b_bytes < kLineBytes && plan.b.extent < plan.a.extent &&
+  if (!plan.columns.empty() || plan.b.extent >= plan.a.extent) return false;
+  if (b_bytes < kPiece) {
+    const auto next = Find(loops, &Loop::dst_stride, plan.a.extent * plan.item);
+    if (next && loops[*next].src_stride == b_bytes) return true;
+  }
+  return spacing.row >= kLineBytes && b_bytes < kLineBytes &&
          !(b_bytes >= kPiece && Spills(plan));
 }
 
@@ -185,55 +185,7 @@ void OrderSpilling(const BlockPlan& plan, bool past_caches, Loops& loops) {
   loops.push_back(following);
 }
 
-// The loop along which blocks of both sides that short are one, if they have no
-// gaps on the other side: `first`, in the source, where they are brought
-// together, or in the destination. It must be worth the way by scratch, which
-// is longer to the latter.
-std::optional<size_t> FindTogether(const BlockPlan& plan, bool first,
-                                   const Loops& loops) {
-  const Side& many = first ? plan.a : plan.b;
-  const Side& few = first ? plan.b : plan.a;
-  const auto along = first ? &Loop::dst_stride : &Loop::src_stride;
-  const auto across = first ? &Loop::src_stride : &Loop::dst_stride;
-  const int64_t run = many.extent * plan.item, piece = few.extent * plan.item;
-  const bool interleaved = few.extent <= kMostInterleaved;
-  const int64_t longest = first && !interleaved ? kLineBytes : kLineBytes / 2;
-  const std::optional<size_t> next = Find(loops, along, run);
-  if (!next || many.loops[0].*across != piece || piece >= kPiece ||
-      run >= longest ||
-      loops[*next].extent * run < (first ? kShortOne : 3 * kShortOne))
-    return std::nullopt;
-  return next;
-}
-
 }  // namespace
-
-bool PlanTogether(BlockPlan& plan, Loops& loops) {
-  if (!plan.columns.empty()) return false;
-  std::optional<size_t> next = FindTogether(plan, true, loops);
-  const bool first = next.has_value();
-  if (!first) next = FindTogether(plan, false, loops);
-  if (!next) return false;
-  const int64_t item = plan.item;
-  const int64_t many = (first ? plan.a : plan.b).extent;
-  const int64_t few = (first ? plan.b : plan.a).extent;
-  plan.together = first ? Together::kFirst : Together::kLast;
-  plan.batch = Take(loops, *next);
-  int64_t most = kRepeatBytes / item;
-  if (AreInterleaved(item, few, many * plan.batch.extent)) {
-    plan.kernel = first ? Kernel::kDeinterleave : Kernel::kInterleave;
-  } else {
-    plan.kernel = Kernel::kTranspose;
-    most = std::min(most, kMaxOffsets * few);
-  }
-  // Equal parts: what is left would be as slow as a whole one.
-  const int64_t extent = plan.batch.extent, part = most / (many * few);
-  const int64_t parts = (extent + part - 1) / part;
-  plan.batch_block = (extent + parts - 1) / parts;
-  std::sort(loops.begin(), loops.end(), IsWider);
-  plan.outer = loops;
-  return true;
-}
 
 void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                    const Machine& machine) {
@@ -242,7 +194,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   const Spacing& spacing = t.spacing;
   const int64_t item = plan.item;
   Runs runs = ChooseRuns(plan, t);
-  if (RowsGoFirst(plan, spacing))
+  if (RowsGoFirst(plan, spacing, loops))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   GrowColumns(plan, t, runs.a_bytes, loops);
   const int64_t run = plan.a.extent * item;

@@ -208,8 +208,12 @@ TEST(BlocksTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
     const ByteCopy copy = ShortMatrices(random, random.OneIn(2));
     const int64_t src_bytes = BytesOf(copy, &Loop::src_stride);
     const int64_t dst_bytes = BytesOf(copy, &Loop::dst_stride);
-    const BlockPlan plan = PlanBlocks(copy, {}, 1 << 19, ThisMachine());
+    BlockPlan plan = PlanBlocks(copy, {}, 1 << 19, ThisMachine());
     ++together[static_cast<size_t>(plan.together)];
+    // Blocks of a line or more, so that what is left may be less.
+    const int64_t repetition = plan.a.extent * plan.b.extent * plan.item;
+    if (plan.together != Together::kNone && random.OneIn(2))
+      plan.batch_block = std::min(plan.batch_block, 15 * 64 / repetition + 1);
     ASSERT_TRUE(testing::MovesAsExpected(
         random, src, src_bytes, dst, dst_bytes,
         [&](const std::byte* from, std::byte* to) {

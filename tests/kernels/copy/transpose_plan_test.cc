@@ -185,6 +185,40 @@ TEST(TransposePlanTest, ShortRowsAreTakenApartOrReadOneAfterTheOther) {
   EXPECT_EQ(packed(2, 12), Kernel::kTranspose);
 }
 
+TEST(TransposePlanTest, ShortRowsTakeInWhatColumnsCould) {
+  // u8 (24, 96, 3, num_b) by 3, 0, 2, 1.
+  const auto plan = [](int64_t num_b) {
+    const ByteCopy copy{1,
+                        {{num_b, 1, 24 * 3 * 96},
+                         {24, 96 * 3 * num_b, 3 * 96},
+                         {3, num_b, 96},
+                         {96, 3 * num_b, 1}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = 64});
+  };
+  EXPECT_EQ(plan(2).a.extent, 96);
+  EXPECT_EQ(plan(2).b.extent, 6);
+  EXPECT_EQ(plan(15).b.extent, 45);
+  EXPECT_EQ(plan(16).a.extent, 288);
+}
+
+TEST(TransposePlanTest, ShortColumnsAreShuffledEvenIfFewFollowEachOther) {
+  // Matrices of num_a x 3 items, `runs` at a time, times 10 x 10.
+  const auto kernel = [](int64_t item, int64_t num_a, int64_t runs) {
+    const int64_t run = 3 * num_a * item;
+    const ByteCopy copy{item,
+                        {{10, runs * run, 10 * runs * run},
+                         {10, 10 * runs * run, runs * run},
+                         {runs, run, run},
+                         {3, item, num_a * item},
+                         {num_a, 3 * item, item}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = 64}).kernel;
+  };
+  EXPECT_EQ(kernel(2, 7, 4), Kernel::kShuffle);  // 168 bytes
+  EXPECT_NE(kernel(2, 7, 3), Kernel::kShuffle);  // 126
+  EXPECT_NE(kernel(2, 8, 4), Kernel::kShuffle);
+  EXPECT_EQ(kernel(2, 8, 11), Kernel::kShuffle);  // 528
+}
+
 TEST(TransposePlanTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
   // `times` x 3 matrices of num_a x num_b, which are one along side A, or B.
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
@@ -216,9 +250,18 @@ TEST(TransposePlanTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
   EXPECT_EQ(together(2, 4, 3, 16, true), Together::kFirst);
   EXPECT_EQ(together(2, 4, 3, 15, true), Together::kNone);
   EXPECT_EQ(together(2, 4, 3, 16, true, 2), Together::kNone);
+  EXPECT_EQ(together(1, 8, 3, 8, true), Together::kFirst);
+  EXPECT_EQ(together(1, 8, 3, 7, true), Together::kNone);
   EXPECT_EQ(together(2, 3, 4, 48, false), Together::kLast);
   EXPECT_EQ(together(2, 3, 4, 47, false), Together::kNone);
   EXPECT_EQ(together(2, 3, 4, 48, false, 2), Together::kNone);
+  // Rows whose gaps are filled by what continues them: u8 (40, 5, 6, 2, 3) by
+  // 4, 1, 3, 0, 2.
+  const ByteCopy gaps{
+      1, {{3, 1, 2400}, {5, 36, 480}, {2, 3, 240}, {40, 180, 6}, {6, 6, 1}}};
+  const BlockPlan filled = PlanBlocks(gaps, {}, 1 << 20, {.shuffle = 64});
+  EXPECT_EQ(filled.together, Together::kFirst);
+  EXPECT_EQ(filled.b.extent, 6);
   // Whole vectors of few; of others no more than can be told apart.
   EXPECT_EQ(plan(2, 4, 3, 16, true).kernel, Kernel::kDeinterleave);
   EXPECT_EQ(plan(2, 3, 4, 48, false).kernel, Kernel::kInterleave);
