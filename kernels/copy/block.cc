@@ -159,7 +159,8 @@ void Fetch(Block& block, uint8_t* scratch, int64_t* rows) {
 // Fills `offsets` with as many as a block of `plan` has, if its repetitions are
 // moved as one: of rows or columns that follow one another.
 void FillTogether(const BlockPlan& plan, int64_t* offsets) {
-  if (plan.together == Together::kNone) return;
+  if (plan.together == Together::kNone || plan.kernel == Kernel::kShuffle)
+    return;
   const bool first = plan.together == Together::kFirst;
   const int64_t count = (first ? plan.a : plan.b).extent * plan.batch_block;
   const int64_t step = (first ? plan.b : plan.a).extent * plan.item;
@@ -169,11 +170,17 @@ void FillTogether(const BlockPlan& plan, int64_t* offsets) {
 
 void MoveTogether(const BlockPlan& plan, Block block, const int64_t* offsets) {
   Prefetcher nothing;
-  auto move = [&](const Block& one) HWY_ATTR { MoveBlock(plan, one, nothing); };
-  if (plan.together == Together::kLast)
-    return PutApart(block, FetchScratch(), offsets, move);
-  BringTogether(block, FetchScratch(), offsets);
-  move(block);
+  uint8_t* const scratch = FetchScratch();
+  const bool joins = plan.kernel != Kernel::kShuffle;
+  if (plan.together == Together::kFirst) {
+    BringTogether(block, scratch);
+    if (joins) JoinColumns(block, offsets);
+    return MoveBlock(plan, block, nothing);
+  }
+  Block one = InScratch(block, scratch);
+  if (joins) JoinRows(one, offsets);
+  MoveBlock(plan, one, nothing);
+  PutWhole(block, scratch);
 }
 
 int64_t ShuffleBytes() { return kShuffleRun; }

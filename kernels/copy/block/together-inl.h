@@ -37,18 +37,22 @@ HWY_INLINE void MoveWhole(const Block& block, const uint8_t* src,
 }
 
 // Brings the repetitions of `block`, which have no gaps in the source, together
-// in scratch. Its columns go on from one to the next: they are one then, whose
-// rows begin at `rows`.
-HWY_INLINE void BringTogether(Block& block, uint8_t* scratch,
-                              const int64_t* rows) {
-  const int64_t row = block.num_b * block.item;
-  const int64_t bytes = block.batch.extent * block.num_a * row;
-  assert(bytes <= kFetchBytes);
+// in scratch.
+HWY_INLINE void BringTogether(Block& block, uint8_t* scratch) {
+  const int64_t bytes = block.num_a * block.num_b * block.item;
+  assert(block.batch.extent * bytes <= kFetchBytes);
   MoveWhole(block, block.src, block.batch.src_stride, block.src_end, scratch,
-            block.num_a * row);
-  block.num_a *= block.batch.extent;
+            bytes);
   block.src = scratch;
-  block.src_end = scratch + bytes;
+  block.src_end = scratch + block.batch.extent * bytes;
+  block.batch.src_stride = bytes;
+}
+
+// Makes one block of repetitions that are together, whose columns go on from
+// one to the next: its rows begin at `rows`.
+HWY_INLINE void JoinColumns(Block& block, const int64_t* rows) {
+  const int64_t row = block.num_b * block.item;
+  block.num_a *= block.batch.extent;
   block.rows = rows;
   block.row_step = row;
   block.packed = block.column_step == block.num_a * block.item;
@@ -56,24 +60,30 @@ HWY_INLINE void BringTogether(Block& block, uint8_t* scratch,
   block.batch = {1, 0, 0};
 }
 
-// Moves the repetitions of `block`, which have no gaps in the destination, by
-// `move(block)` as one to scratch, where its columns begin at `columns`, and
-// from there apart. Its rows go on from one to the next.
-template <class Move>
-HWY_INLINE void PutApart(const Block& block, uint8_t* scratch,
-                         const int64_t* columns, Move move) {
-  const int64_t column = block.num_a * block.item;
-  assert(block.batch.extent * block.num_b * column <= kFetchBytes);
-  Block one = block;
-  one.num_b *= block.batch.extent;
-  one.dst = scratch;
-  one.columns = columns;
-  one.column_step = column;
-  one.packed = true;
-  one.together = one.num_b;
-  one.batch = {1, 0, 0};
-  move(one);
-  MoveWhole(block, scratch, block.num_b * column, scratch + one.num_b * column,
+// Makes one block of repetitions that are together in the destination, whose
+// rows go on from one to the next: its columns begin at `columns`.
+HWY_INLINE void JoinRows(Block& block, const int64_t* columns) {
+  block.num_b *= block.batch.extent;
+  block.columns = columns;
+  block.column_step = block.num_a * block.item;
+  block.packed = true;
+  block.together = block.num_b;
+  block.batch = {1, 0, 0};
+}
+
+// `block`, its repetitions together in scratch.
+HWY_INLINE Block InScratch(Block block, uint8_t* scratch) {
+  block.dst = scratch;
+  block.batch.dst_stride = block.num_a * block.num_b * block.item;
+  assert(block.batch.extent * block.batch.dst_stride <= kFetchBytes);
+  return block;
+}
+
+// Puts the repetitions of `block`, which have no gaps in the destination, there
+// from scratch.
+HWY_INLINE void PutWhole(const Block& block, const uint8_t* scratch) {
+  const int64_t bytes = block.num_a * block.num_b * block.item;
+  MoveWhole(block, scratch, bytes, scratch + block.batch.extent * bytes,
             block.dst, block.batch.dst_stride);
 }
 

@@ -250,16 +250,7 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   if (!columns.empty()) {
     // A loop of no length, for what the columns stand for.
     loops.push_back({static_cast<int64_t>(columns.size()), copy.item, 0});
-  } else if (const auto shuffle = FindShuffle(copy, machine.shuffle)) {
-    plan.kernel = Kernel::kShuffle;
-    plan.item = shuffle->run;
-    FillShuffle(copy, *shuffle, plan.shuffle);
-    loops.resize(shuffle->num_outer);
-    // Measured without lookups only.
-    plan.stream = !machine.LooksUp() && machine.StreamsInterleaved(total_bytes);
-    plan.batch = Take(loops, loops.size() - 1);
-    plan.batch_block = plan.batch.extent;
-    plan.outer = loops;
+  } else if (PlanShuffle(plan, copy, total_bytes, machine)) {
     return plan;
   }
   const auto a = Find(loops, &Loop::dst_stride, copy.item);

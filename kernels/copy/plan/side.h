@@ -58,6 +58,13 @@ inline int64_t NearestDivisor(int64_t extent, int64_t part, int64_t most) {
   return below;
 }
 
+// The largest of as few equal parts of `extent` as there are, if they are at
+// most `most`: a rest may be as slow as a whole one.
+inline int64_t EqualPart(int64_t extent, int64_t most) {
+  const int64_t parts = (extent + most - 1) / most;
+  return (extent + parts - 1) / parts;
+}
+
 // The part of `extent` that makes whole lines of repetitions that are none; 1
 // if no part does. Up to twice `most` is better than lines written in parts.
 inline int64_t PartOfLines(int64_t extent, int64_t most, int64_t repetition) {

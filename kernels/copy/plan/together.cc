@@ -73,10 +73,7 @@ bool PlanTogether(BlockPlan& plan, Loops& loops) {
     plan.kernel = Kernel::kTranspose;
     most = std::min(most, kMaxOffsets * few);
   }
-  // Equal parts: what is left would be as slow as a whole one.
-  const int64_t extent = plan.batch.extent, part = most / (many * few);
-  const int64_t parts = (extent + part - 1) / part;
-  plan.batch_block = (extent + parts - 1) / parts;
+  plan.batch_block = EqualPart(plan.batch.extent, most / (many * few));
   std::sort(loops.begin(), loops.end(), IsWider);
   plan.outer = loops;
   return true;

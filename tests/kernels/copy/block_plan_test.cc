@@ -237,5 +237,33 @@ TEST(BlockPlanTest, ColumnsGrowToWholeLinesWithoutLookups) {
   EXPECT_TRUE(plan.lines);
 }
 
+TEST(BlockPlanTest, ShortRunsThatLieApartAreShuffledTogether) {
+  // u8 (x, y, num_a, num_b) by 1, 0, 3, 2.
+  const auto plan = [](int64_t x, int64_t y, int64_t num_a, int64_t num_b,
+                       int64_t shuffle = 64) {
+    const int64_t run = num_a * num_b;
+    const ByteCopy copy{1,
+                        {{y, run, x * run},
+                         {x, y * run, run},
+                         {num_b, 1, num_a},
+                         {num_a, num_b, 1}}};
+    return PlanBlocks(copy, {}, 1 << 20, {.shuffle = shuffle});
+  };
+  // From where they have no gaps, on the longer side.
+  EXPECT_EQ(plan(100, 50, 7, 3).kernel, Kernel::kShuffle);
+  EXPECT_EQ(plan(100, 50, 7, 3).together, Together::kFirst);
+  EXPECT_EQ(plan(50, 100, 7, 3).together, Together::kLast);
+  EXPECT_EQ(plan(50, 100, 7, 3).batch.extent, 100);
+  EXPECT_EQ(plan(50, 3000, 7, 3).batch_block, 750);  // of 780
+  // If they come to more than a KiB, and columns are shorter than a vector.
+  EXPECT_EQ(plan(49, 48, 7, 3).kernel, Kernel::kShuffle);
+  EXPECT_NE(plan(48, 48, 7, 3).kernel, Kernel::kShuffle);
+  EXPECT_NE(plan(100, 50, 16, 3).kernel, Kernel::kShuffle);
+  // Registers transpose powers of two.
+  EXPECT_NE(plan(100, 50, 8, 4).kernel, Kernel::kShuffle);
+  // Where the CPU looks up, they are left where they are.
+  EXPECT_EQ(plan(100, 50, 7, 3, 256).together, Together::kNone);
+}
+
 }  // namespace
 }  // namespace axis
