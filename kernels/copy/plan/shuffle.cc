@@ -1,7 +1,9 @@
 #include "kernels/copy/plan/shuffle.h"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 

@@ -1,10 +1,7 @@
 // Shuffles: short runs whose bytes change places, run after run.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
