@@ -67,9 +67,6 @@ PLANS = [
      "most = std::min(most, kMaxOffsets * few);", "", ["transpose_plan_test"]),
     ("kernels/copy/plan/walk.h", "as_one ? plan_.batch_block : 1", "1",
      ["together_test"]),
-    ("kernels/copy/block/together-inl.h",
-     "block.packed = block.column_step == block.num_a * block.item;",
-     "block.packed = true;", ["together_test"]),
     # Where the CPU looks up.
     ("kernels/copy/plan/block_plan.cc", "kLineBytes / 2 : kLineBytes - 1",
      "kLineBytes - 1 : kLineBytes - 1", ["transpose_plan_test"]),
