@@ -9,15 +9,13 @@
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/side.h"
+#include "kernels/copy/plan/spacing.h"
 
 namespace axis {
 namespace {
 
-// Vectors are of so many bytes or more.
-constexpr int64_t kShortColumn = 16;
-
 // Less than this of runs that lie apart does not pay for the table.
-constexpr int64_t kShortOne = 1 << 10;
+constexpr int64_t kLeastApart = 1 << 10;
 
 struct FoundShuffle {
   int64_t run;       // bytes
@@ -51,7 +49,7 @@ std::optional<size_t> FindRuns(const ByteCopy& copy, size_t num_outer,
   const Loop& next = copy.loops[num_outer - 1];
   const int64_t num_a = copy.loops.back().extent, item = copy.item;
   const bool looks_up = most == kMaxShuffle;
-  const bool is_short = num_a * item < kShortColumn;
+  const bool is_short = num_a * item < kPiece;
   if (looks_up || AreDense(next, bytes)) {
     // One that is no longer than a few vectors does not pay for its table,
     // unless it takes the place of columns that are shorter than one.
@@ -62,7 +60,7 @@ std::optional<size_t> FindRuns(const ByteCopy& copy, size_t num_outer,
   std::optional<size_t> found;
   if (!is_short || FitsVectors(num_a, bytes / (num_a * item), item))
     return found;
-  int64_t longest = kShortOne / bytes;
+  int64_t longest = kLeastApart / bytes;
   for (size_t l = 0; l < num_outer; ++l) {
     const Loop& loop = copy.loops[l];
     if ((loop.src_stride == bytes || loop.dst_stride == bytes) &&
