@@ -18,6 +18,12 @@
 
 namespace axis::testing {
 
+// Memory as the engine sees it.
+inline const uint8_t* Bytes(const std::byte* p) {
+  return reinterpret_cast<const uint8_t*>(p);
+}
+inline uint8_t* Bytes(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
+
 // Memory between two pages that nobody may touch: a byte read or written
 // outside of it is a crash.
 class GuardedBuffer {

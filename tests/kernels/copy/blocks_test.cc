@@ -20,6 +20,7 @@
 namespace axis {
 namespace {
 
+using testing::Bytes;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
 using testing::Random;
@@ -89,10 +90,6 @@ struct Matrices {
   }
 };
 
-const uint8_t* Bytes(const std::byte* p) {
-  return reinterpret_cast<const uint8_t*>(p);
-}
-
 void MoveRandomMatrices(int64_t total_bytes, bool is_split,
                         bool any_item = false) {
   const char* const count = std::getenv("AXIS_COPY_PLANS");
@@ -116,7 +113,7 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split,
         random, src, matrices.src_bytes(), dst, matrices.dst_bytes(),
         [&](const std::byte* from, std::byte* to) {
           MoveBlocks(plan, Bytes(from), Bytes(from) + matrices.src_bytes(),
-                     reinterpret_cast<uint8_t*>(to));
+                     Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
           matrices.Expect(from, to);
@@ -182,8 +179,7 @@ TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
     std::byte* const from = testing::Place(random, src, runs * run);
     std::byte* const to = testing::Place(random, dst, runs * run);
     random.Fill(from, bytes);
-    MoveBlocks(plan, Bytes(from), Bytes(from) + bytes,
-               reinterpret_cast<uint8_t*>(to));
+    MoveBlocks(plan, Bytes(from), Bytes(from) + bytes, Bytes(to));
     for (int64_t at = 0; at < runs * num_i * num_j; ++at) {
       const int64_t r = at / (num_i * num_j), in_run = at % (num_i * num_j);
       const int64_t j = in_run % num_j, k = in_run / num_j;

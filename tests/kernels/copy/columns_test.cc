@@ -17,6 +17,7 @@
 namespace axis {
 namespace {
 
+using testing::Bytes;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
 using testing::Random;
@@ -77,10 +78,6 @@ struct Columns {
   }
 };
 
-const uint8_t* Bytes(const std::byte* p) {
-  return reinterpret_cast<const uint8_t*>(p);
-}
-
 TEST(ColumnsTest, ShortOnesGoWhereTheyBelongAndTouchNothingElse) {
   const GuardedBuffer src(16 << 20), dst(16 << 20);
   Random random(11);
@@ -98,7 +95,7 @@ TEST(ColumnsTest, ShortOnesGoWhereTheyBelongAndTouchNothingElse) {
         random, src, columns.src_bytes(), dst, columns.dst_bytes(),
         [&](const std::byte* from, std::byte* to) {
           MoveBlocks(plan, Bytes(from), Bytes(from) + columns.src_bytes(),
-                     reinterpret_cast<uint8_t*>(to));
+                     Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
           columns.Expect(from, to);

@@ -15,13 +15,10 @@
 namespace axis {
 namespace {
 
+using testing::Bytes;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
 using testing::Random;
-
-const uint8_t* Bytes(const std::byte* p) {
-  return reinterpret_cast<const uint8_t*>(p);
-}
 
 // `count` items, `step` apart, `repetitions` times.
 struct Items {
@@ -80,7 +77,7 @@ TEST(CompactTest, BringsItemsTogetherAndTouchesNothingElse) {
         random, src, items.src_bytes(), dst, items.dst_bytes(),
         [&](const std::byte* from, std::byte* to) {
           MoveBlocks(plan, Bytes(from), Bytes(from) + items.src_bytes(),
-                     reinterpret_cast<uint8_t*>(to));
+                     Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) { items.Expect(from, to); }))
         << "plan " << i << ": " << items.count << " items of " << items.item

@@ -23,6 +23,7 @@
 namespace axis {
 namespace {
 
+using testing::Bytes;
 using testing::Checker;
 using testing::NarrowElement;
 using testing::OnEveryTarget;
@@ -30,11 +31,6 @@ using testing::Random;
 using testing::Reach;
 
 const std::vector<int64_t> kWidths = {1, 2, 4};
-
-const uint8_t* Bytes(const std::byte* p) {
-  return reinterpret_cast<const uint8_t*>(p);
-}
-uint8_t* Bytes(std::byte* p) { return reinterpret_cast<uint8_t*>(p); }
 
 // Makes element `index` of `data` what it is to be.
 void Set(int64_t bits, int64_t index, unsigned value, std::byte* data) {

@@ -17,13 +17,10 @@
 namespace axis {
 namespace {
 
+using testing::Bytes;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
 using testing::Random;
-
-const uint8_t* Bytes(const std::byte* p) {
-  return reinterpret_cast<const uint8_t*>(p);
-}
 
 // `times` x `patches` matrices of few rows and columns, transposed: those of
 // one patch go on in one another along side A, or come from one another along
@@ -106,8 +103,7 @@ std::array<int64_t, 3> MoveTogether(Make make) {
     const auto same = testing::MovesAsExpected(
         random, src, src_bytes, dst, dst_bytes,
         [&](const std::byte* from, std::byte* to) {
-          MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes,
-                     reinterpret_cast<uint8_t*>(to));
+          MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes, Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
           ExpectOf(copy, 0, from, to);
