@@ -57,12 +57,12 @@ absl::Status Check(const Transpose& op, Extents shape) {
   std::vector<bool> seen(shape.size());
   for (size_t i = 0; i < op.order.size(); ++i) {
     const int64_t axis = op.order[i];
-    const std::string field = absl::StrCat("order[", i, "]");
+    const auto field = [&] { return absl::StrCat("order[", i, "]"); };
     if (axis < 0 || axis >= rank)
-      return FieldError(field,
+      return FieldError(field(),
                         absl::StrCat("must lie in [0, ", rank, "), is ", axis));
     if (seen[static_cast<size_t>(axis)])
-      return FieldError(field, absl::StrCat("names axis ", axis, " again"));
+      return FieldError(field(), absl::StrCat("names axis ", axis, " again"));
     seen[static_cast<size_t>(axis)] = true;
   }
   return absl::OkStatus();
@@ -105,14 +105,16 @@ absl::Status Check(const VariadicSplit& op, Extents shape) {
   bool open = false;      // a -1 was seen
   for (size_t k = 0; k < op.split_lengths.size(); ++k) {
     const int64_t length = op.split_lengths[k];
-    const std::string field = absl::StrCat("split_lengths[", k, "]");
+    const auto field = [&] { return absl::StrCat("split_lengths[", k, "]"); };
     if (length < -1)
-      return FieldError(field, absl::StrCat("must be -1 or more, is ", length));
+      return FieldError(field(),
+                        absl::StrCat("must be -1 or more, is ", length));
     if (length == -1 && open)
-      return FieldError(field, "is a second -1; at most one is allowed");
+      return FieldError(field(), "is a second -1; at most one is allowed");
     if (length > rest)
-      return FieldError(field, absl::StrCat("is ", length, ", but only ", rest,
-                                            " of the ", extent, " are left"));
+      return FieldError(
+          field(), absl::StrCat("is ", length, ", but only ", rest, " of the ",
+                                extent, " are left"));
     if (length == -1) {
       open = true;
     } else {
