@@ -92,12 +92,15 @@ void ForEachRow(const Rows& rows, int64_t base, uint8_t* memory, F f) {
 
 class NarrowCopy {
  public:
-  NarrowCopy(int64_t item_bits, const uint8_t* src, uint8_t* dst)
+  // `src` ends with element `src_items`.
+  NarrowCopy(int64_t item_bits, const uint8_t* src, int64_t src_items,
+             uint8_t* dst)
       : bits_(item_bits),
         items_(UnitItems(item_bits)),
         log_items_(std::countr_zero(static_cast<uint64_t>(items_))),
         bytes_(UnitBytes(item_bits)),
         src_(src),
+        src_end_(src + UnitAt(src_items)),
         dst_(dst) {}
 
   // Copies the elements of `loops`, from element `from` to element `to`.
@@ -163,14 +166,16 @@ class NarrowCopy {
     const Rows dst = LayOut(loops, extents, &Loop::dst_stride);
     uint8_t* const unpacked = UnpackScratch();
     uint8_t* const moved = unpacked + kUnpackedBytes;
-    // Rows are too short for the hardware to see where they lead.
+    // Rows are too short for the hardware to see where they lead. Not past the
+    // end: where nothing is mapped, that takes longer than to wait.
     const int64_t ahead =
         src.loops.empty() ? 0 : kRowsAhead * src.loops[0].src_stride;
     ForEachRow(src, from, unpacked, [&](int64_t first, uint8_t* row) {
       const int64_t phase = Phase(first);
-      const uint8_t* next = src_ + UnitAt(first + ahead);
-      for (int64_t i = 0; i < UnitAt(src.length); i += kLineBytes)
-        __builtin_prefetch(next + i);
+      const uint8_t* const next = src_ + UnitAt(first + ahead);
+      const uint8_t* const end = std::min(next + UnitAt(src.length), src_end_);
+      for (const uint8_t* line = next; line < end; line += kLineBytes)
+        __builtin_prefetch(line);
       Unpack(bits_, src_ + UnitAt(first),
              (phase + src.length + items_ - 1) >> log_items_, row - phase);
     });
@@ -219,6 +224,7 @@ class NarrowCopy {
   const int log_items_;
   const int64_t bytes_;
   const uint8_t* const src_;
+  const uint8_t* const src_end_;
   uint8_t* const dst_;
 };
 
@@ -258,10 +264,13 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
   for (Loop& loop : loops) loop.src_stride /= bits, loop.dst_stride /= bits;
   if (plan.run > bits) loops.push_back({plan.run / bits, 1, 1});
   const int64_t from = plan.src_offset / bits, to = plan.dst_offset / bits;
+  int64_t src_items = from + 1;
+  for (const Loop& loop : loops)
+    src_items += (loop.extent - 1) * loop.src_stride;
   if ((to + items) % unit_items != 0)
     std::memset(dst + (to + items) / unit_items * UnitBytes(bits), 0,
                 static_cast<size_t>(UnitBytes(bits)));
-  const NarrowCopy copy(bits, src, dst);
+  const NarrowCopy copy(bits, src, src_items, dst);
   // Elements that are unpacked cost about as much as bytes.
   const int64_t bytes =
       FindSquares(bits, loops, from, to) || FindSkewed(bits, loops)

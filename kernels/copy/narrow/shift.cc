@@ -120,7 +120,10 @@ void ShiftAll(int64_t item_bits, const ShiftedRows& rows, const uint8_t* src,
   const int64_t src_step = rows.src_stride * item_bits;
   const int64_t dst_step = rows.dst_stride * item_bits;
   for (int64_t i = 0; i < rows.count; ++i) {
-    for (int64_t bit = 0; bit < bits; bit += 8 * kLineBytes) {
+    // Not past the last: where nothing is mapped, that takes longer than to
+    // wait.
+    const bool leads = i + kLead < rows.count;
+    for (int64_t bit = 0; leads && bit < bits; bit += 8 * kLineBytes) {
       hwy::Prefetch(src + ((from + kLead * src_step + bit) >> 3));
       hwy::Prefetch(dst + ((to + kLead * dst_step + bit) >> 3));
     }

@@ -1,6 +1,6 @@
-// Claims of kernels/copy/narrow/skewed.h and shift.h: rows that begin inside
-// bytes, and matrices of such rows, are moved to the bit; what shares a byte
-// with them stays as it is.
+// Claims of kernels/copy/narrow/: rows that begin inside bytes (shift.h) and
+// matrices of such rows (skewed.h) are moved to the bit, and what shares a byte
+// with them stays as it is; matrices of whole bytes are squares (squares.h).
 #include "kernels/copy/narrow/skewed.h"
 
 #include <gtest/gtest.h>
@@ -77,12 +77,20 @@ TEST(ShiftRows, ToTheBitWhereverTheyBegin) {
 }
 
 // The copy of `src` to dense memory, as MoveNarrow() sees it.
-std::optional<Sides> SkewedOf(const View& src, int64_t bits) {
+std::vector<Loop> LoopsOf(const View& src, int64_t bits) {
   const Plan plan = *CompilePlan(src, Dense(ShapeOf(src)), bits);
   std::vector<Loop> loops(plan.loops.begin(), plan.loops.end());
   for (Loop& loop : loops) loop.src_stride /= bits, loop.dst_stride /= bits;
   if (plan.run > bits) loops.push_back({plan.run / bits, 1, 1});
-  return FindSkewed(bits, loops);
+  return loops;
+}
+
+std::optional<Sides> SkewedOf(const View& src, int64_t bits) {
+  return FindSkewed(bits, LoopsOf(src, bits));
+}
+
+std::optional<Sides> SquaresOf(const View& src, int64_t bits) {
+  return FindSquares(bits, LoopsOf(src, bits), 0, 0);
 }
 
 // Odd sides, so that every row begins elsewhere in a byte, and any.
@@ -145,18 +153,51 @@ TEST(Skewed, NothingElseIs) {
     EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{501, 503}), turned), bits));
 }
 
-// 512 rows of `items` elements, turned.
-bool HasSquares(int64_t bits, int64_t items) {
-  const Loop loops[] = {{items, 1, 512}, {512, items, 1}};
-  return FindSquares(bits, loops, 0, 0).has_value();
+TEST(Squares, AreOfRowsThatFillVectors) {
+  const std::vector<int64_t> turned = {1, 0};
+  for (const int64_t bits : kWidths) {
+    const int64_t items = 8 / bits, least = (bits == 4 ? 8 : 4) * items;
+    for (const int64_t rows : {int64_t{16}, int64_t{512}}) {
+      const auto is = [&](int64_t columns) {
+        return SquaresOf(Permute(Dense(Shape{rows, columns}), turned), bits)
+            .has_value();
+      };
+      EXPECT_TRUE(is(least));
+      EXPECT_FALSE(is(least - items));
+      EXPECT_FALSE(is(least + 1));
+    }
+  }
 }
 
-TEST(Squares, AreOfRowsThatFillVectors) {
+TEST(Squares, SmallOnesGoTogetherUnlessTooFewDo) {
+  const std::vector<int64_t> turned = {1, 0, 3, 2};
   for (const int64_t bits : kWidths) {
-    EXPECT_TRUE(HasSquares(bits, 8 * 8 / bits));
-    EXPECT_FALSE(HasSquares(bits, 7 * 8 / bits));
-    EXPECT_FALSE(HasSquares(bits, 8 * 8 / bits + 1));
+    const auto are = [&](int64_t some, int64_t several) {
+      return SquaresOf(Permute(Dense(Shape{some, several, 16, 64}), turned),
+                       bits)
+          .has_value();
+    };
+    EXPECT_TRUE(are(4, 3));
+    EXPECT_TRUE(are(3, 4));
+    EXPECT_FALSE(are(3, 3));
+    EXPECT_TRUE(are(1, 2));  // nothing else to go through
   }
+}
+
+TEST(Squares, ManyMatricesAreTransposed) {
+  OnEveryTarget(150, [](Random& random, Checker& checker) {
+    const int64_t bits = random.Of(kWidths), items = 8 / bits;
+    const int64_t rows = items * random.In(1, random.OneIn(4) ? 70 : 9);
+    const int64_t columns = items * random.In(8, random.OneIn(4) ? 70 : 17);
+    const Shape shape = {random.In(1, 3), random.In(1, 60), rows, columns};
+    // In the order of the source, and in another one.
+    std::vector<int64_t> order = {0, 1, 3, 2};
+    if (random.OneIn(3)) order = {1, 0, 3, 2};
+    if (random.OneIn(3)) order = {3, 1, 0, 2};
+    View src = Permute(Dense(shape), order);
+    if (random.OneIn(4)) src = *Slice(src, 1, 0, (ShapeOf(src)[1] + 1) / 2);
+    checker.Check({src}, {Dense(ShapeOf(src))}, bits, Reach(Dense(shape)));
+  });
 }
 
 }  // namespace
