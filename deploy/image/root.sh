@@ -1,7 +1,8 @@
 #!/bin/bash
 # Makes the root of the image: the programs in FROM, the libraries they need,
-# a user, and for each Debian package a file came from its licence, its dpkg
-# entry (where scanners look for it) and a line in a CycloneDX SBOM.
+# a user, and for each Debian package a file came from, or an archive that was
+# linked, its licence, its dpkg entry (where scanners look for it) and a line
+# in a CycloneDX SBOM.
 #
 # Usage: root.sh ARCH REVISION FROM ROOT
 set -euo pipefail
@@ -37,7 +38,25 @@ needs() {
   readelf -l "$1" | sed -n 's/.*interpreter: .*\/\(.*\)\]/\1/p'
 }
 
+# The package that FILE belongs to, whichever of its names dpkg knows. (It
+# complains of those that it does not.)
+owner_of() {
+  local owner
+  owner=$(dpkg -S "$1" "$(readlink -f "$1")" \
+    "/usr$1" "$(readlink -f "$1" | sed 's,^/usr,,')" 2>/dev/null |
+    sed 's/: .*//; s/,.*//; q' || true)
+  [[ -n $owner ]] || {
+    echo "root.sh: no package owns $1" >&2
+    return 1
+  }
+  echo "$owner"
+}
+
 declare -A packages=()
+while read -r archive; do
+  owner=$(owner_of "$archive")
+  packages[$owner]=1
+done < <(sed '/^$/d' "$(dirname "$0")/../../build/release/archives.txt")
 todo=("$root"/usr/bin/*)
 while [[ ${#todo[@]} -gt 0 ]]; do
   file=${todo[0]}
@@ -48,14 +67,7 @@ while [[ ${#todo[@]} -gt 0 ]]; do
     target=$root/usr/lib/$triplet/$name
     [[ ! -e $target ]] || continue
     install -D -m 755 "$(readlink -f "$path")" "$target"
-    owner=$(dpkg -S "$path" "$(readlink -f "$path")" \
-      "/usr$path" "$(readlink -f "$path" | sed 's,^/usr,,')" 2>/dev/null |
-      sed 's/: .*//; s/,.*//; q' || true)
-    [[ -n $owner ]] || {
-      echo "root.sh: no package owns $path" >&2
-      exit 1
-    }
-    # (dpkg complains of those of the names that it does not know.)
+    owner=$(owner_of "$path")
     packages[$owner]=1
     todo+=("$target")
   done
