@@ -181,6 +181,10 @@ TEST(Squares, SmallOnesGoTogetherUnlessTooFewDo) {
     EXPECT_TRUE(are(3, 4));
     EXPECT_FALSE(are(3, 3));
     EXPECT_TRUE(are(1, 2));  // nothing else to go through
+    // The longest of all loops, wherever it is.
+    EXPECT_TRUE(SquaresOf(Permute(Dense(Shape{2, 5, 2, 16, 64}),
+                                  std::vector<int64_t>{2, 1, 0, 4, 3}),
+                          bits));
   }
 }
 
