@@ -25,24 +25,15 @@ namespace hn = hwy::HWY_NAMESPACE;
 // short for a core to foresee it.
 constexpr int64_t kLead = 2;
 
-// Shift every byte, those of a pair together: there are no shifts of bytes.
+// shift(x), those of a pair of bytes together: there are no shifts of bytes.
 // What comes from the other byte of the pair is the caller's to drop.
-template <int kBits, class D, class V>
-HWY_INLINE V ShiftRightPairs(D d, V x) {
+template <class D, class V, class Shift>
+HWY_INLINE V ShiftPairs(D d, V x, Shift shift) {
   if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::ShiftRight<kBits>(x);
+    return shift(x);
   } else {
     const hn::RepartitionToWide<D> pairs;
-    return hn::BitCast(d, hn::ShiftRight<kBits>(hn::BitCast(pairs, x)));
-  }
-}
-template <int kBits, class D, class V>
-HWY_INLINE V ShiftLeftPairs(D d, V x) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return hn::ShiftLeft<kBits>(x);
-  } else {
-    const hn::RepartitionToWide<D> pairs;
-    return hn::BitCast(d, hn::ShiftLeft<kBits>(hn::BitCast(pairs, x)));
+    return hn::BitCast(d, shift(hn::BitCast(pairs, x)));
   }
 }
 
@@ -52,10 +43,12 @@ HWY_INLINE V ShiftLeftPairs(D d, V x) {
 template <int kField, class D, class V>
 HWY_INLINE void SwapFields(D d, V& first, V& second) {
   constexpr uint8_t kOdd = kField == 4 ? 0x0f : kField == 2 ? 0x33 : 0x55;
-  const V differ = hn::And(hn::Xor(first, ShiftRightPairs<kField>(d, second)),
-                           hn::Set(d, kOdd));
+  auto right = [](auto x) HWY_ATTR { return hn::ShiftRight<kField>(x); };
+  auto left = [](auto x) HWY_ATTR { return hn::ShiftLeft<kField>(x); };
+  const V differ =
+      hn::And(hn::Xor(first, ShiftPairs(d, second, right)), hn::Set(d, kOdd));
   first = hn::Xor(first, differ);
-  second = hn::Xor(second, ShiftLeftPairs<kField>(d, differ));
+  second = hn::Xor(second, ShiftPairs(d, differ, left));
 }
 
 template <int kField, int kRows, class D, class V>
