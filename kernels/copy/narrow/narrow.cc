@@ -92,10 +92,11 @@ void ForEachRow(const Rows& rows, int64_t base, uint8_t* memory, F f) {
 
 class NarrowCopy {
  public:
-  // `src` ends with element `src_items`.
-  NarrowCopy(int64_t item_bits, const uint8_t* src, int64_t src_items,
-             uint8_t* dst)
+  // Of `items` elements; `src` ends with element `src_items`.
+  NarrowCopy(int64_t item_bits, int64_t items, const uint8_t* src,
+             int64_t src_items, uint8_t* dst)
       : bits_(item_bits),
+        total_bytes_(items * item_bits / 8),
         items_(UnitItems(item_bits)),
         log_items_(std::countr_zero(static_cast<uint64_t>(items_))),
         bytes_(UnitBytes(item_bits)),
@@ -106,7 +107,7 @@ class NarrowCopy {
   // Copies the elements of `loops`, from element `from` to element `to`.
   void Move(const Loops& loops, int64_t from, int64_t to) const {
     if (const auto squares = FindSquares(bits_, loops, from, to))
-      return MoveSquares(bits_, *squares, src_, from, dst_, to);
+      return MoveSquares(bits_, *squares, total_bytes_, src_, from, dst_, to);
     if (const auto skewed = FindSkewed(bits_, loops))
       return MoveSkewed(bits_, *skewed, src_, from, dst_, to);
     const Strides most = BlockOf(loops);
@@ -220,6 +221,7 @@ class NarrowCopy {
   static constexpr int64_t kRowsAhead = 16;
 
   const int64_t bits_;
+  const int64_t total_bytes_;
   const int64_t items_;
   const int log_items_;
   const int64_t bytes_;
@@ -270,7 +272,7 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
   if ((to + items) % unit_items != 0)
     std::memset(dst + (to + items) / unit_items * UnitBytes(bits), 0,
                 static_cast<size_t>(UnitBytes(bits)));
-  const NarrowCopy copy(bits, src, src_items, dst);
+  const NarrowCopy copy(bits, items, src, src_items, dst);
   // Elements that are unpacked cost about as much as bytes.
   const int64_t bytes =
       FindSquares(bits, loops, from, to) || FindSkewed(bits, loops)

@@ -95,7 +95,7 @@ void MoveSkewed(int64_t item_bits, const Sides& sides, const uint8_t* src,
                   src, rows);
         MoveSquares(item_bits,
                     {{whole_a, row_items, 1}, {whole_b, 1, column_items}, {}},
-                    rows, 0, columns, 0);
+                    whole_a * whole_b / items, rows, 0, columns, 0);
         ShiftRows(item_bits,
                   {extent_a, extent_b, 0, column_items,
                    d + i + j * b.dst_stride, b.dst_stride},

@@ -8,6 +8,7 @@
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/scratch.h"
+#include "kernels/copy/tasks.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/copy/narrow/squares.cc"
@@ -175,8 +176,8 @@ std::optional<Sides> FindSquares(int64_t item_bits, std::span<const Loop> loops,
   return sides;
 }
 
-void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
-                 int64_t from, uint8_t* dst, int64_t to) {
+void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
+                 const uint8_t* src, int64_t from, uint8_t* dst, int64_t to) {
   const auto& [a, b, outer] = squares;
   const int64_t items = 8 / item_bits;
   // In bytes from here on; those of side A are squares high.
@@ -194,9 +195,7 @@ void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
                                      outer.size() - !outer.empty());
   const int64_t most = std::max<int64_t>(1, kBatchBytes / block_bytes);
   uint8_t* const scratch = UnpackScratch();
-  // What decides whether blocks are written past the caches.
-  int64_t total_bytes = num_a * b.extent;
-  for (const Loop& loop : outer) total_bytes *= loop.extent;
+  const Machine machine = MachineFor(total_bytes);
   auto move_blocks = [&](const uint8_t* block_src, int64_t extent_a,
                          int64_t extent_b, int64_t count, uint8_t* block_dst) {
     for (int64_t k = 0; k < count; ++k) {
@@ -210,7 +209,7 @@ void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
                    {extent_a, items * pitch, 1},
                    {count, block_bytes, batch.dst_stride / items}}};
     Canonicalize(copy);
-    MoveBlocks(PlanBlocks(copy, {}, total_bytes, ThisMachine()), scratch,
+    MoveBlocks(PlanBlocks(copy, {}, total_bytes, machine), scratch,
                scratch + count * block_bytes, block_dst);
   };
   ForEach(others, from, to, [&](int64_t s, int64_t d) {

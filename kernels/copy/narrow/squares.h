@@ -17,8 +17,8 @@ namespace axis {
 std::optional<Sides> FindSquares(int64_t item_bits, std::span<const Loop> loops,
                                  int64_t from, int64_t to);
 
-// Copies them.
-void MoveSquares(int64_t item_bits, const Sides& squares, const uint8_t* src,
-                 int64_t from, uint8_t* dst, int64_t to);
+// Copies them, as a part of a copy of `total_bytes`.
+void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
+                 const uint8_t* src, int64_t from, uint8_t* dst, int64_t to);
 
 }  // namespace axis

@@ -188,6 +188,32 @@ TEST(Squares, SmallOnesGoTogetherUnlessTooFewDo) {
   }
 }
 
+// What a worker moves is small, what it is a part of need not be: then it goes
+// past the caches.
+TEST(Squares, ArePartsOfCopiesOfAnySize) {
+  const testing::GuardedBuffer src(1 << 18), dst(1 << 18);
+  OnEveryTarget(100, [&](Random& random, Checker&) {
+    const int64_t bits = random.Of(kWidths), items = 8 / bits;
+    const int64_t rows = items * random.In(1, random.OneIn(4) ? 130 : 40);
+    const int64_t columns = items * random.In(8, 200);
+    const int64_t bytes = rows * columns / items;
+    const int64_t total = random.OneIn(2) ? bytes : int64_t{1} << 30;
+    EXPECT_TRUE(testing::MovesAsExpected(
+        random, src, bytes, dst, bytes,
+        [&](const std::byte* from, std::byte* to) {
+          const Sides matrix = {{rows, columns, 1}, {columns, 1, rows}, {}};
+          MoveSquares(bits, matrix, total, Bytes(from), 0, Bytes(to), 0);
+        },
+        [&](const std::byte* from, std::byte* to) {
+          for (int64_t r = 0; r < rows; ++r)
+            for (int64_t c = 0; c < columns; ++c)
+              Set(bits, c * rows + r,
+                  NarrowElement(bits, r * columns + c).Get(from), to);
+        }))
+        << rows << " x " << columns << " of " << bits << " bits, of " << total;
+  });
+}
+
 TEST(Squares, ManyMatricesAreTransposed) {
   OnEveryTarget(150, [](Random& random, Checker& checker) {
     const int64_t bits = random.Of(kWidths), items = 8 / bits;
