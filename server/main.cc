@@ -22,6 +22,7 @@
 #include "server/connections/linger.h"
 #include "server/connections/sockets.h"
 #include "server/options.h"
+#include "server/process/grpc_log.h"
 #include "server/process/host.h"
 #include "server/process/log.h"
 #include "server/process/out_of_memory.h"
@@ -253,6 +254,7 @@ int Main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   log.StartWriter();
+  const GrpcLog grpc_log(log);
 
   absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options, log);
   if (!server.ok()) {

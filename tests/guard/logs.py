@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Whatever becomes of its log, axisd serves on: a full disk, a closed standard
-error, a pipe that nobody reads, one that is read slowly.
+error, a pipe that nobody reads, one that is read slowly. And what gRPC has to say
+is part of it, not more than a line a second.
 
 Usage: logs.py AXISD
 """
@@ -8,20 +9,25 @@ Usage: logs.py AXISD
 import json
 import os
 import pathlib
+import socket
+import ssl
 import sys
+import tempfile
 import threading
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
-from harness import Axisd, Checks, pb
+from certificates import Authority
+from harness import Axisd, Checks, channel, free_port, health_pb2_grpc, pb
 
 REQUEST = pb.TransposeRequest(
     input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[2, 3], data=b"abcdef"),
     op=pb.Transpose())
 CALLS = 6000  # of about 400 bytes of log each: more than is kept waiting
 FLAGS = ("--access_log=true", "--log_format=json")
+STRANGERS = 600  # gRPC would write 170 bytes for each: more than a pipe takes
 DROPPED = "axisd_log_dropped_total"
 
 
@@ -93,6 +99,49 @@ def check_slow_reader(check: Checks, axisd: str) -> None:
           whole[-1])
 
 
+def answers(port: int) -> bool:
+    """Whether it says something to bytes that are not TLS, or hangs up."""
+    with socket.create_connection(("127.0.0.1", port), 10) as link:
+        link.sendall(b"GET / HTTP/1.1\r\n\r\n" * 4)
+        try:
+            link.recv(1)
+        except ConnectionError:
+            pass
+        except TimeoutError:
+            return False
+        return True
+
+
+def check_strangers(check: Checks, axisd: str, folder: pathlib.Path) -> None:
+    authority = Authority(folder, "authority")
+    certificate, key = authority.issue("server")
+    health = f"127.0.0.1:{free_port()}"
+    read, write = os.pipe()
+    server = Axisd(axisd, *FLAGS, f"--tls_certificate={certificate}",
+                   f"--tls_key={key}", f"--health_listen={health}", stderr=write)
+    server.health = health_pb2_grpc.HealthStub(channel(health))
+    with server:
+        start = time.monotonic()
+        check("who does not speak TLS is sent away",
+              all(answers(server.port) for _ in range(STRANGERS)))
+        context = ssl.create_default_context(cafile=authority.certificate)
+        context.set_alpn_protocols(["h2"])
+        with socket.create_connection(("127.0.0.1", server.port), 10) as link:
+            with context.wrap_socket(link, server_hostname="127.0.0.1") as tls:
+                check("who does is served after them", len(tls.recv(9)) > 0)
+        seconds = time.monotonic() - start
+    os.close(write)
+    with open(read) as log:
+        events = [json.loads(line) for line in log]
+    told = [e for e in events if e["event"] == "grpc"]
+    print(f"{STRANGERS} strangers in {seconds:.1f} s: {len(told)} lines")
+    check("gRPC's complaints are lines of the log, one a second at most",
+          1 <= len(told) <= seconds + 2, told)
+    check("they say what, where and how often", all(
+        "Handshake failed" in e["message"] and ".cc:" in e["at"] and
+        e["times"] >= 1 for e in told), told)
+
+
 def main() -> None:
     check, axisd = Checks(), sys.argv[1]
     with open("/dev/full", "w") as full:
@@ -107,6 +156,8 @@ def main() -> None:
     os.close(write)
     check_nobody_reads(check, axisd)
     check_slow_reader(check, axisd)
+    with tempfile.TemporaryDirectory() as folder:
+        check_strangers(check, axisd, pathlib.Path(folder))
     check.finish("logs")
 
 
