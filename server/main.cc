@@ -98,6 +98,10 @@ ABSL_FLAG(axis::ByteCount, max_message_bytes, {kDefaults.max_message_bytes},
           "the largest request or response, below 2GiB");
 ABSL_FLAG(axis::ByteCount, max_inflight_bytes, {kDefaults.max_inflight_bytes},
           "requests and responses held at a time; beyond it calls are refused");
+ABSL_FLAG(
+    int64_t, max_connections, kDefaults.max_connections,
+    "connections at a time, of up to 128KiB each; more are closed as they "
+    "come");
 ABSL_FLAG(int64_t, max_inflight_calls, kDefaults.max_inflight_calls,
           "calls of more than a moment (large, compressed, streams) under way "
           "at a time; beyond it they are refused");
@@ -159,6 +163,7 @@ Options OptionsFromFlags() {
           .threads = absl::GetFlag(FLAGS_threads),
           .max_message_bytes = absl::GetFlag(FLAGS_max_message_bytes).bytes,
           .max_inflight_bytes = absl::GetFlag(FLAGS_max_inflight_bytes).bytes,
+          .max_connections = absl::GetFlag(FLAGS_max_connections),
           .max_inflight_calls = absl::GetFlag(FLAGS_max_inflight_calls),
           .max_idle_bytes = absl::GetFlag(FLAGS_max_idle_bytes).bytes,
           .drain_delay = absl::GetFlag(FLAGS_drain_delay),
@@ -185,6 +190,8 @@ std::string Complaint(const Options& options) {
     return "--max_message_bytes: must lie in [1KiB, 2GiB)";
   if (options.max_inflight_bytes < options.max_message_bytes)
     return "--max_inflight_bytes: must be at least --max_message_bytes";
+  if (options.max_connections < 1 || options.max_connections > 1 << 20)
+    return "--max_connections: must lie in [1, 1048576]";
   if (options.max_inflight_calls < 1)
     return "--max_inflight_calls: must be at least 1";
   if (options.drain_delay < absl::ZeroDuration() ||
@@ -200,6 +207,10 @@ std::string Complaint(const Options& options) {
     return "--keepalive: must lie in [1s, 24h]";
   return "";
 }
+
+// Open files that are not connections: the log, queues, listeners, what is
+// read.
+constexpr int64_t kOwnFiles = 64;
 
 // From so many changes of who is sent to between two ticks on, several clients
 // are served at once; probes of health make one or two.
@@ -246,7 +257,7 @@ int Main(int argc, char** argv) {
     log.Error(complaint);
     return kBadFlags;
   }
-  RaiseFileLimit();
+  LimitFiles(kOwnFiles + options.max_connections);
   // Before any thread is started, so that all of them leave these to us.
   sigset_t signals;
   sigemptyset(&signals);

@@ -39,6 +39,10 @@ constexpr int kIdleTicks = 5;
 // The longest that a connection may take to answer that it lives.
 constexpr absl::Duration kKeepaliveTimeout = absl::Seconds(20);
 
+// And to introduce itself, by TLS and HTTP/2: gRPC would wait two minutes, and
+// keep a place for it.
+constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
+
 // Clients may ask us as often as this. gRPC's own five minutes would close the
 // connections of clients that keep theirs alive more carefully than that.
 constexpr absl::Duration kMinClientPing = absl::Seconds(5);
@@ -208,6 +212,7 @@ class AxisServer final : public Server {
     const absl::Duration patience =
         std::min(options_.keepalive, kKeepaliveTimeout);
     set(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, patience);
+    set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);
     // Newer ones wait that long for the answer to any ping.
     set("grpc.http2.ping_timeout_ms", patience);
     set(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kMinClientPing);

@@ -137,12 +137,16 @@ int AvailableCpus() {
   return std::max(cpus, 1);
 }
 
-int64_t RaiseFileLimit() {
+void LimitFiles(int64_t most) {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = std::min(static_cast<rlim_t>(most), limit.rlim_max);
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int64_t FileLimit() {
   rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
-  getrlimit(RLIMIT_NOFILE, &limit);
   return static_cast<int64_t>(limit.rlim_cur);
 }
 

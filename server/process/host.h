@@ -15,8 +15,11 @@ void PrepareProcess();
 // oneTBB before 2023 knows nothing of quotas.
 int AvailableCpus();
 
-// Raises the limit of open files as far as this process may; returns it.
-int64_t RaiseFileLimit();
+// Lets this process open `most` files, or as many as it may if that is less.
+void LimitFiles(int64_t most);
+
+// How many that is; of those who never asked, what the system set.
+int64_t FileLimit();
 
 // Gives free heap memory back to the system. Takes milliseconds.
 void ReleaseFreeMemory();

@@ -102,6 +102,8 @@ class Metrics::Gauges final : public prometheus::Collectable {
               static_cast<double>(ResidentBytes())),
         Gauge("process_open_fds", "Open file descriptors.",
               static_cast<double>(OpenFiles())),
+        Gauge("process_max_fds", "How many there may be.",
+              static_cast<double>(FileLimit())),
     };
   }
 

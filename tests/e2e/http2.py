@@ -24,6 +24,11 @@ def literal(name: str, value: str) -> bytes:
             bytes([len(value)]) + value.encode())
 
 
+# What a client says first.
+MAGIC = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+PREFACE = MAGIC + frame(SETTINGS, 0, 0, b"")
+
+
 class Call:
     """One gRPC call on a connection of its own."""
 
@@ -39,8 +44,7 @@ class Call:
             ("content-type", "application/grpc"),
             *((k.replace("_", "-"), v) for k, v in headers.items())])
         self.socket.sendall(
-            b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(SETTINGS, 0, 0, b"") +
-            frame(HEADERS, END_HEADERS, 1, block))
+            PREFACE + frame(HEADERS, END_HEADERS, 1, block))
 
     def __enter__(self) -> "Call":
         return self

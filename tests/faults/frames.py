@@ -9,10 +9,10 @@ import socket
 import struct
 
 import http2
-from http2 import DATA, END_HEADERS, END_STREAM, HEADERS, SETTINGS, frame
+from http2 import (DATA, END_HEADERS, END_STREAM, HEADERS, MAGIC, PREFACE,
+                   SETTINGS, frame)
 from patient import SMALL, TRANSPOSE, Patient
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 CONTINUATION, PRIORITY, PUSH_PROMISE = 9, 2, 5
 MESSAGE = SMALL.SerializeToString()
 BLOCK = b"".join(http2.literal(k, v) for k, v in [
@@ -20,7 +20,7 @@ BLOCK = b"".join(http2.literal(k, v) for k, v in [
     (":authority", "axisd"), ("te", "trailers"),
     ("content-type", "application/grpc")])
 OPEN = frame(HEADERS, END_HEADERS, 1, BLOCK)
-GOOD = [PREFACE, frame(SETTINGS, 0, 0, b""), OPEN,
+GOOD = [MAGIC, frame(SETTINGS, 0, 0, b""), OPEN,
         frame(DATA, END_STREAM, 1, http2.message(len(MESSAGE)) + MESSAGE)]
 
 
@@ -63,7 +63,7 @@ def duplicated(server: Patient) -> None:
 
 def wrong_frames() -> list:
     """What each frame must not be, one of each kind."""
-    start = PREFACE + frame(SETTINGS, 0, 0, b"")
+    start = PREFACE
     bad = [
         frame(SETTINGS, 0, 0, b"12345"), frame(SETTINGS, 0, 1, b""),
         frame(SETTINGS, 1, 0, b"123456"),
@@ -136,7 +136,7 @@ def mutated(server: Patient) -> None:
     for _ in range(400):
         data = bytearray(b"".join(GOOD))
         for _ in range(rng.randint(1, 4)):
-            at = rng.randrange(len(PREFACE), len(data))
+            at = rng.randrange(len(MAGIC), len(data))
             if rng.random() < 0.7:
                 data[at] = rng.randrange(256)
             else:
@@ -146,7 +146,7 @@ def mutated(server: Patient) -> None:
 
 
 def header_floods(server: Patient) -> None:
-    start = PREFACE + frame(SETTINGS, 0, 0, b"")
+    start = PREFACE
     fields = b"".join(http2.literal(f"x{k}", "y" * 100) for k in range(100))
     indexed = b"".join(b"\x40" + http2.literal(f"k{k}", "v" * 100)[1:]
                        for k in range(100))

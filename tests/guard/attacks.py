@@ -130,7 +130,7 @@ def check_noise(check: Checks, server: Axisd) -> None:
     hanging = []
     for noise in (os.urandom(4096), b"\x16\x03\x01" + bytes(500), b"",
                   b"GET / HTTP/1.1\r\n\r\n",
-                  b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + os.urandom(4096)):
+                  http2.MAGIC + os.urandom(4096)):
         link = socket.create_connection(("127.0.0.1", server.port), 5)
         link.sendall(noise)
         hanging.append(link)

@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 from certificates import Authority
-from harness import Axisd, Checks, channel, free_port, health_pb2_grpc, pb
+from harness import Axisd, Checks, pb
+from tls import serving
 
 REQUEST = pb.TransposeRequest(
     input=pb.Tensor(data_type="DATA_TYPE_U8", shape=[2, 3], data=b"abcdef"),
@@ -114,13 +115,8 @@ def answers(port: int) -> bool:
 
 def check_strangers(check: Checks, axisd: str, folder: pathlib.Path) -> None:
     authority = Authority(folder, "authority")
-    certificate, key = authority.issue("server")
-    health = f"127.0.0.1:{free_port()}"
     read, write = os.pipe()
-    server = Axisd(axisd, *FLAGS, f"--tls_certificate={certificate}",
-                   f"--tls_key={key}", f"--health_listen={health}", stderr=write)
-    server.health = health_pb2_grpc.HealthStub(channel(health))
-    with server:
+    with serving(axisd, folder, authority, *FLAGS, stderr=write) as (server, _):
         start = time.monotonic()
         check("who does not speak TLS is sent away",
               all(answers(server.port) for _ in range(STRANGERS)))

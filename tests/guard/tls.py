@@ -100,15 +100,17 @@ def until(claim, seconds: float) -> float:
 
 @contextlib.contextmanager
 def serving(axisd: str, folder: pathlib.Path, authority: Authority,
-            *flags: str):
-    """A server with TLS, of which health is asked in plaintext."""
+            *flags: str, **how):
+    """A server with TLS, of which health is asked in plaintext; `how` as Axisd
+    has it."""
     pair = authority.issue("first")
     live = folder / "tls.crt", folder / "tls.key"
     for target, source in zip(live, pair):
         replace(target, source.read_bytes())
     health = f"127.0.0.1:{free_port()}"
     server = Axisd(axisd, f"--tls_certificate={live[0]}",
-                   f"--tls_key={live[1]}", f"--health_listen={health}", *flags)
+                   f"--tls_key={live[1]}", f"--health_listen={health}", *flags,
+                   **how)
     server.health = health_pb2_grpc.HealthStub(channel(health))
     server.health_address = health
     with server:

@@ -50,6 +50,12 @@ SERVER = [
      ["guard/logs.py"]),
     ("server/process/grpc_log.cc", "is_error ? errors.Due() : 1", "1",
      ["guard/logs.py"]),
+    # As many connections as the system allows, for as long as they like.
+    ("server/main.cc", "LimitFiles(kOwnFiles + options.max_connections);", "",
+     ["guard/connections.py"]),
+    ("server/server.cc",
+     "    set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);\n", "",
+     ["guard/connections.py"]),
     # The page of metrics ends when it pleases.
     ("server/watch/metrics_page.cc", "      shutdown(socket, SHUT_RDWR);\n",
      "      ;\n", ["e2e/metrics.py"]),

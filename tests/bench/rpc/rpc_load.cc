@@ -289,7 +289,7 @@ void Serve() {
 int main() {
   axis::PrepareProcess();
   axis::TuneProcess();
-  axis::RaiseFileLimit();
+  axis::LimitFiles(INT64_MAX);
   try {
     axis::bench::Serve();
   } catch (const std::exception& error) {

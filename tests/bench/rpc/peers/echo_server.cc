@@ -59,7 +59,7 @@ class Echo {
 
 int Main(int argc, char** argv) {
   PrepareProcess();
-  RaiseFileLimit();
+  LimitFiles(INT64_MAX);
   Service service;
   grpc::ServerBuilder builder;
   for (int i = 1; i < argc; ++i)

@@ -16,7 +16,6 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
-sys.path.insert(0, str(HERE.parent / "deploy"))
 
 import http2
 from harness import (MIB, Axisd, Checks, channel, health_pb2, health_pb2_grpc,
@@ -28,10 +27,8 @@ PART_BYTES = 1024  # in a frame: the more frames, the worse
 RESET_SECONDS = 2.0
 FLAGS = ("--max_message_bytes=4MiB", "--max_inflight_bytes=64MiB",
          "--max_idle_bytes=16MiB")
-BOUND = 64 * MIB + 2 * (64 + 4) * MIB + 16 * MIB  # as README.md gives it
+BOUND = 64 * MIB + 2 * (64 + 4) * MIB + 16 * MIB  # by README.md, but for connections
 CONTINUATION = 9
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2.frame(http2.SETTINGS, 0,
-                                                           0, b"")
 CALL = b"".join(http2.literal(k, v) for k, v in (
     (":method", "POST"), (":scheme", "http"),
     (":path", "/axis.v1.TensorService/Transpose"), (":authority", "axisd"),
@@ -40,7 +37,7 @@ CALL = b"".join(http2.literal(k, v) for k, v in (
 
 def connect(port: int) -> socket.socket:
     link = socket.create_connection(("127.0.0.1", port), 10)
-    link.sendall(PREFACE)
+    link.sendall(http2.PREFACE)
     return link
 
 
