@@ -22,9 +22,9 @@ from cgroup import NoCgroup, cgroup
 from harness import MIB, SKIP, Axisd, Checks, Refusal, outcome, pb
 
 LIMIT = 256 * MIB
-# 64 MiB + 2 x (32 + 8) MiB + 16 MiB = 160 MiB, by README.md.
+# 64 MiB + 2 x (32 + 8) MiB + 16 MiB + 256 x 128 KiB = 192 MiB, by README.md.
 FLAGS = ("--max_message_bytes=8MiB", "--max_inflight_bytes=32MiB",
-         "--max_idle_bytes=16MiB")
+         "--max_idle_bytes=16MiB", "--max_connections=256")
 
 
 def half_sent(server: Axisd, count: int) -> None:
