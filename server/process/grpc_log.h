@@ -6,9 +6,10 @@
 namespace axis {
 
 // While it lives, an error that gRPC tells of is a warning in `log`, one a
-// second at most. By itself gRPC would write a line for each to standard error,
-// in a form of its own, and wait until it is read; and strangers can cause
-// thousands, say by bytes that are not TLS.
+// second at most; that which ends the process comes at once. By itself gRPC
+// would write a line for each to standard error, in a form of its own, and wait
+// until it is read; and strangers can cause thousands, say by bytes that are
+// not TLS.
 //
 // From 1.65 on gRPC has Abseil's log instead, which SilenceProtobuf() turns
 // off.

@@ -30,6 +30,16 @@ std::string Shortened(absl::string_view text) {
   return absl::StrCat(text.substr(0, end), "...");
 }
 
+// A log that cannot be written must not stop the server: where nobody reads on,
+// the line is dropped. A pipe that is ready has room for PIPE_BUF bytes.
+void WriteAtOnce(const std::string& line) {
+  pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
+  // One write, so that lines of several threads do not mix.
+  [[maybe_unused]] const ssize_t n =
+      write(STDERR_FILENO, line.data(), line.size());
+}
+
 // `text` as a JSON string. Bytes outside ASCII are taken as UTF-8.
 std::string Quoted(absl::string_view text) {
   std::string out = "\"";
@@ -62,19 +72,29 @@ LogField::LogField(absl::string_view n, double number)
 
 void Log::Info(absl::string_view event,
                absl::Span<const LogField> fields) const {
-  Write("info", event, fields);
+  Write(LineOf("info", event, fields));
 }
 void Log::Warning(absl::string_view event,
                   absl::Span<const LogField> fields) const {
-  Write("warning", event, fields);
+  Write(LineOf("warning", event, fields));
 }
 void Log::Error(absl::string_view event,
                 absl::Span<const LogField> fields) const {
-  Write("error", event, fields);
+  Write(LineOf("error", event, fields));
 }
 
-void Log::Write(const char* severity, absl::string_view event,
+void Log::Fatal(absl::string_view event,
                 absl::Span<const LogField> fields) const {
+  WriteAtOnce(LineOf("fatal", event, fields));
+}
+
+void Log::Write(const std::string& line) const {
+  if (writer_ != nullptr) return writer_->Add(line);
+  WriteAtOnce(line);
+}
+
+std::string Log::LineOf(const char* severity, absl::string_view event,
+                        absl::Span<const LogField> fields) const {
   const std::string time = absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::Now(),
                                             absl::UTCTimeZone());
   std::string line;
@@ -92,14 +112,7 @@ void Log::Write(const char* severity, absl::string_view event,
                       field.quoted ? Quoted(field.value) : field.value);
     line += "\n";
   }
-  if (writer_ != nullptr) return writer_->Add(line);
-  // A log that cannot be written must not stop the server: where nobody reads
-  // on, the line is dropped. A pipe that is ready has room for PIPE_BUF bytes.
-  pollfd ready{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
-  if (poll(&ready, 1, 0) != 1 || (ready.revents & POLLOUT) == 0) return;
-  // One write, so that lines of several threads do not mix.
-  [[maybe_unused]] const ssize_t n =
-      write(STDERR_FILENO, line.data(), line.size());
+  return line;
 }
 
 void Log::StartWriter() {

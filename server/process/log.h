@@ -40,6 +40,9 @@ class Log {
                absl::Span<const LogField> fields = {}) const;
   void Error(absl::string_view event,
              absl::Span<const LogField> fields = {}) const;
+  // Written at once: the process is about to end.
+  void Fatal(absl::string_view event,
+             absl::Span<const LogField> fields = {}) const;
 
   // From here on lines are written by a thread of their own, and nobody waits
   // for it. Until then they are written at once.
@@ -49,8 +52,9 @@ class Log {
   int64_t dropped() const { return writer_ ? writer_->dropped() : 0; }
 
  private:
-  void Write(const char* severity, absl::string_view event,
-             absl::Span<const LogField> fields) const;
+  std::string LineOf(const char* severity, absl::string_view event,
+                     absl::Span<const LogField> fields) const;
+  void Write(const std::string& line) const;
 
   const Format format_;
   std::unique_ptr<LogWriter> writer_;

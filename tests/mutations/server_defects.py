@@ -48,8 +48,11 @@ SERVER = [
     # gRPC writes its log itself, or as often as strangers like.
     ("server/process/grpc_log.cc", "  gpr_set_log_function(Take);\n", "",
      ["guard/logs.py"]),
-    ("server/process/grpc_log.cc", "is_error ? errors.Due() : 1", "1",
+    ("server/process/grpc_log.cc", "is_error && !is_last ? errors.Due() : 1", "1",
      ["guard/logs.py"]),
+    ("server/process/grpc_log.cc",
+     "if (is_last) return current->Fatal(\"grpc\", fields);", "",
+     ["host_test"]),
     # As many connections as the system allows, for as long as they like.
     ("server/main.cc", "LimitFiles(kOwnFiles + options.max_connections);", "",
      ["guard/connections.py"]),

@@ -1,6 +1,8 @@
-// Claims of the host: memory is kept while it may be needed, and given back.
+// Claims of the host: memory is kept while it may be needed, and given back;
+// and of gRPC's log: its last word is written.
 #include "server/process/host.h"
 
+#include <grpcpp/version_info.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -14,6 +16,12 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include "server/process/grpc_log.h"
+
+#if GRPC_CPP_VERSION_MAJOR == 1 && GRPC_CPP_VERSION_MINOR < 65
+#include <grpc/support/log.h>
+#endif
 
 namespace axis {
 namespace {
@@ -88,6 +96,25 @@ TEST(HostTest, ThreadsOfAnotherPolicyAreLeftAsTheyAre) {
     PrepareProcess();
     EXPECT_EQ(SchedulingAttributes(), before);
   }).join();
+}
+
+// Nothing that is left to the log's own thread would be.
+TEST(GrpcLogTest, WhatEndsTheProcessIsWrittenAtOnce) {
+#ifdef GPR_ASSERT
+  const auto fail = [] {
+    Log log(Log::Format::kText);
+    log.StartWriter();
+    const GrpcLog grpc_log(log);
+    gpr_set_log_verbosity(GPR_LOG_SEVERITY_ERROR);  // as grpc_init() does
+    gpr_log(GPR_ERROR, "once a second");
+    GPR_ASSERT(1 + 1 == 3);
+  };
+  EXPECT_DEATH(fail(),
+               "fatal grpc message=\"assertion failed: 1 \\+ 1 == 3\" "
+               "at=\"host_test.cc:");
+#else
+  GTEST_SKIP() << "this gRPC has Abseil's log";
+#endif
 }
 
 }  // namespace
