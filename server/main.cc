@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
+#include "server/connections/accept.h"
 #include "server/connections/linger.h"
 #include "server/connections/sockets.h"
 #include "server/options.h"
@@ -208,9 +209,9 @@ std::string Complaint(const Options& options) {
   return "";
 }
 
-// Open files that are not connections: the log, queues, listeners, what is
-// read.
-constexpr int64_t kOwnFiles = 64;
+// Open files that are not connections of clients, most of them from the start;
+// some are left to those who scrape.
+constexpr int64_t kOwnFiles = 32, kSpareFiles = 16;
 
 // From so many changes of who is sent to between two ticks on, several clients
 // are served at once; probes of health make one or two.
@@ -258,6 +259,7 @@ int Main(int argc, char** argv) {
     return kBadFlags;
   }
   LimitFiles(kOwnFiles + options.max_connections);
+  TakeConnectionsUpTo(FileLimit() - kSpareFiles);
   // Before any thread is started, so that all of them leave these to us.
   sigset_t signals;
   sigemptyset(&signals);
@@ -272,10 +274,12 @@ int Main(int argc, char** argv) {
     log.Error(server.status().message());
     return kCannotStart;
   }
-  int64_t changes = 0;
+  int64_t changes = 0, refused = 0;
   const auto tick = [&] {
     const int64_t before = std::exchange(changes, SenderChanges());
-    (*server)->Tick(/*is_shared=*/changes - before >= kSharedChanges);
+    const int64_t refused_before = std::exchange(refused, RefusedConnections());
+    (*server)->Tick(/*is_shared=*/changes - before >= kSharedChanges,
+                    refused - refused_before);
   };
   WaitForSignal(signals, absl::InfiniteFuture(), tick);
   log.Info("draining", {{"delay", absl::FormatDuration(options.drain_delay)}});

@@ -126,7 +126,7 @@ class AxisServer final : public Server {
     pollers_.reset();
   }
 
-  void Tick(bool is_shared) override {
+  void Tick(bool is_shared, int64_t refused) override {
     pollers_->Adjust(is_shared);
     metrics_.SetPollers(pollers_->count());
     const int64_t begun = metrics_.begun();
@@ -136,6 +136,13 @@ class AxisServer final : public Server {
     pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
     files_->Reload();
+    if (refused == 0) return;
+    metrics_.RefuseConnections(refused);
+    log_.Warning("connections refused",
+                 {{"max_connections", options_.max_connections},
+                  {"open_files", OpenFiles()},
+                  {"may_open", FileLimit()},
+                  {"times", refused}});
   }
 
  private:

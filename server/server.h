@@ -29,8 +29,9 @@ class Server {
   virtual void Shutdown() = 0;
 
   // Housekeeping, to be called about once a second; `is_shared` says whether
-  // several connections were served at once meanwhile.
-  virtual void Tick(bool is_shared) = 0;
+  // several connections were served at once meanwhile, `refused` how many
+  // others were not taken.
+  virtual void Tick(bool is_shared, int64_t refused) = 0;
 };
 
 }  // namespace axis

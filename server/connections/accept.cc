@@ -1,14 +1,19 @@
-// Accepts connections for gRPC, which up to 1.52 stops to listen, for good,
-// when accept4() says that the process has no descriptors left; and which
-// leaves Unix sockets the small buffers they are born with.
+// Accepts connections for gRPC, which takes as many as there are descriptors,
+// and up to 1.52 stops to listen, for good, when accept4() says that the
+// process has none left; and which leaves Unix sockets the small buffers they
+// are born with.
 //
 // The linker takes this function before that of the C library, for gRPC too.
+#include "server/connections/accept.h"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <mutex>
 
 #include "server/connections/linger.h"
@@ -19,6 +24,9 @@ std::mutex mutex;
 // Given up for a moment to take a connection that cannot be kept and close it,
 // so that its client learns of it. Guarded by `mutex`.
 int reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+std::atomic<int64_t> most{INT64_MAX};  // descriptors, for one more to be kept
+std::atomic<int64_t> refusals{0};
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
   return static_cast<int>(syscall(SYS_accept4, listener, address, size, flags));
@@ -40,10 +48,19 @@ void WidenIfUnix(int connection) {
 
 }  // namespace
 
+void axis::TakeConnectionsUpTo(int64_t files) { most = files; }
+
+int64_t axis::RefusedConnections() { return refusals; }
+
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size,
                        int flags) {
   for (;;) {
     const int connection = Accept(listener, address, size, flags);
+    // The kernel gives out the lowest number that is free.
+    if (connection >= most) {
+      close(connection), ++refusals;
+      continue;
+    }
     if (connection >= 0) {
       axis::CloseGently(connection);
       WidenIfUnix(connection);
@@ -54,7 +71,7 @@ extern "C" int accept4(int listener, sockaddr* address, socklen_t* size,
     if (reserve >= 0) close(reserve);
     const int refused = Accept(listener, nullptr, nullptr, SOCK_CLOEXEC);
     const int why = errno;
-    if (refused >= 0) close(refused);
+    if (refused >= 0) close(refused), ++refusals;
     reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (refused >= 0) continue;
     // Not ours to report: the listener is fine, and waits for the next one.

@@ -113,6 +113,8 @@ class Metrics::Gauges final : public prometheus::Collectable {
   const Log& log_;
 };
 
+constexpr char kConnections[] = "connections";
+
 Metrics::Metrics(const std::vector<std::string>& methods,
                  const Admission& admission, const Log& log)
     : registry_(std::make_shared<prometheus::Registry>()),
@@ -170,10 +172,13 @@ Metrics::Metrics(const std::vector<std::string>& methods,
   rejected_ =
       &BuildCounter()
            .Name("axisd_rejected_total")
-           .Help("Calls refused for a limit, or by the rules, by which.")
+           .Help(
+               "Calls, or connections, refused for a limit, or by the rules, "
+               "by which.")
            .Register(*registry_);
-  for (const char* reason : {"message_bytes", "inflight_bytes",
-                             "inflight_calls", "client_share", "access"})
+  for (const char* reason :
+       {"message_bytes", "inflight_bytes", "inflight_calls", "client_share",
+        "access", kConnections})
     rejected_->Add({{"reason", reason}});
 }
 
@@ -182,6 +187,11 @@ Metrics::~Metrics() = default;
 std::vector<std::weak_ptr<prometheus::Collectable>> Metrics::Collectables()
     const {
   return {registry_, gauges_};
+}
+
+void Metrics::RefuseConnections(int64_t count) {
+  rejected_->Add({{"reason", kConnections}})
+      .Increment(static_cast<double>(count));
 }
 
 void Metrics::Record(size_t index, const CallReport& report) {

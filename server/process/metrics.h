@@ -61,6 +61,9 @@ class Metrics {
   // Tells of a finished call of methods[method].
   void Record(size_t method, const CallReport& report);
 
+  // Tells of connections that were not taken.
+  void RefuseConnections(int64_t count);
+
   // A call has begun, or one has ended.
   void CallBegins() { ++begun_, ++inflight_; }
   void CallEnds() { --inflight_; }

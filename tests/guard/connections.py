@@ -21,9 +21,10 @@ from harness import Axisd, Checks, channel, outcome, pb, stubs
 from tls import secure, serving, until
 
 MOST = 200        # --max_connections
-OWN = 64          # files that axisd may have besides
+OWN = 16          # more than that, while axisd has fewer other files
 EACH = 128 << 10  # bytes, as README.md has it
 SILENCE = 20      # seconds until those who say nothing are hung up on
+REFUSED = 'axisd_rejected_total{reason="connections"}'
 FLAGS = (f"--max_connections={MOST}", "--max_inflight_bytes=16MiB",
          "--max_message_bytes=4MiB", "--max_idle_bytes=0")
 REQUEST = pb.TransposeRequest(
@@ -79,6 +80,8 @@ def check_many(check: Checks, server: Axisd, what: str, stub, newcomer,
     check(f"{what}: each takes what was said at most", each < EACH, each)
     check(f"{what}: who was there before is served", is_served(stub))
     check(f"{what}: newcomers are not", not newcomer())
+    told = until(lambda: server.metrics().get(REFUSED, 0) >= MOST - OWN, 5)
+    check(f"{what}: whom it turns away is counted", told < 5, server.metrics())
     return links
 
 

@@ -56,6 +56,8 @@ SERVER = [
     # As many connections as the system allows, for as long as they like.
     ("server/main.cc", "LimitFiles(kOwnFiles + options.max_connections);", "",
      ["guard/connections.py"]),
+    ("server/connections/accept.cc", "if (connection >= most) {",
+     "if (false) {", ["guard/connections.py"]),
     ("server/server.cc",
      "    set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);\n", "",
      ["guard/connections.py"]),
