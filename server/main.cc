@@ -3,9 +3,8 @@
 #include <signal.h>
 #include <time.h>
 
+#include <algorithm>
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -209,9 +208,9 @@ std::string Complaint(const Options& options) {
   return "";
 }
 
-// Open files that are not connections of clients, most of them from the start;
-// some are left to those who scrape.
-constexpr int64_t kOwnFiles = 32, kSpareFiles = 16;
+// Open files that are not connections of clients, and those of them that are
+// left to whoever scrapes, and to files that are read again.
+constexpr int64_t kOwnFiles = 64, kSpareFiles = 48;
 
 // From so many changes of who is sent to between two ticks on, several clients
 // are served at once; probes of health make one or two.
@@ -259,7 +258,7 @@ int Main(int argc, char** argv) {
     return kBadFlags;
   }
   LimitFiles(kOwnFiles + options.max_connections);
-  TakeConnectionsUpTo(FileLimit() - kSpareFiles);
+  TakeConnectionsUpTo(FileLimit() - std::min(kSpareFiles, FileLimit() / 2));
   // Before any thread is started, so that all of them leave these to us.
   sigset_t signals;
   sigemptyset(&signals);
