@@ -89,8 +89,9 @@ class AxisServer final : public Server {
     MakeServices();
     AXIS_RETURN_IF_ERROR(ServeCalls());
     if (!options_.health_listen.empty()) {
-      AXIS_ASSIGN_OR_RETURN(health_listener_,
-                            HealthListener::Start(options_.health_listen));
+      AXIS_ASSIGN_OR_RETURN(
+          health_listener_,
+          HealthListener::Start(options_.health_listen, kHandshakeTimeout));
     }
     for (const char* name : {"", "readiness", "liveness"})
       SetHealth(name, true);
@@ -137,7 +138,7 @@ class AxisServer final : public Server {
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
     files_->Reload();
     if (refused == 0) return;
-    metrics_.RefuseConnections(refused);
+    metrics_.RecordRefusedConnections(refused);
     log_.Warning("connections refused",
                  {{"max_connections", options_.max_connections},
                   {"open_files", OpenFiles()},

@@ -189,7 +189,7 @@ std::vector<std::weak_ptr<prometheus::Collectable>> Metrics::Collectables()
   return {registry_, gauges_};
 }
 
-void Metrics::RefuseConnections(int64_t count) {
+void Metrics::RecordRefusedConnections(int64_t count) {
   rejected_->Add({{"reason", kConnections}})
       .Increment(static_cast<double>(count));
 }

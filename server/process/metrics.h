@@ -62,7 +62,7 @@ class Metrics {
   void Record(size_t method, const CallReport& report);
 
   // Tells of connections that were not taken.
-  void RefuseConnections(int64_t count);
+  void RecordRefusedConnections(int64_t count);
 
   // A call has begun, or one has ended.
   void CallBegins() { ++begun_, ++inflight_; }

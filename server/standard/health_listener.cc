@@ -30,7 +30,8 @@ class Listener final : public HealthListener {
 
   Health& health() override { return *health_; }
 
-  absl::Status Listen(const std::string& address) {
+  absl::Status Listen(const std::string& address,
+                      absl::Duration handshake_timeout) {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.RegisterService(health_->service());
@@ -41,6 +42,9 @@ class Listener final : public HealthListener {
     // As of the server for calls: server.cc says why.
     builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(
+        GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+        static_cast<int>(absl::ToInt64Milliseconds(handshake_timeout)));
     queue_ = builder.AddCompletionQueue();
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) {
@@ -65,9 +69,9 @@ class Listener final : public HealthListener {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<HealthListener>> HealthListener::Start(
-    const std::string& address) {
+    const std::string& address, absl::Duration handshake_timeout) {
   auto listener = std::make_unique<Listener>();
-  const absl::Status status = listener->Listen(address);
+  const absl::Status status = listener->Listen(address, handshake_timeout);
   if (!status.ok()) return status;
   return listener;
 }

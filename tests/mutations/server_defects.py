@@ -61,6 +61,9 @@ SERVER = [
     ("server/server.cc",
      "    set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);\n", "",
      ["guard/connections.py"]),
+    ("server/standard/health_listener.cc",
+     "        GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,\n",
+     "        GRPC_ARG_KEEPALIVE_TIME_MS,\n", ["guard/connections.py"]),
     # The page of metrics ends when it pleases.
     ("server/watch/metrics_page.cc", "      shutdown(socket, SHUT_RDWR);\n",
      "      ;\n", ["e2e/metrics.py"]),
