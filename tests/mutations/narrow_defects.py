@@ -13,6 +13,12 @@ NARROW = [
      "packed[i] = static_cast<uint8_t>(items[2 * i] | items[2 * i + 1] << 4);",
      "packed[i] = static_cast<uint8_t>(items[2 * i + 1] | items[2 * i] << 4);",
      ENGINE),
+    ("kernels/copy/narrow/pack-inl.h",
+     "  if (i < units) f(units - kUnits);\n", "", ENGINE),
+    ("kernels/copy/narrow/pack-inl.h", "hn::ShiftLeft<kLow>(high[k])",
+     "high[k]", ENGINE),
+    ("kernels/copy/narrow/pack-inl.h", "hn::ConcatOdd(d, y, x)",
+     "hn::ConcatOdd(d, x, y)", ENGINE),
     # Rows that begin inside bytes: what shares a byte with them, the last
     # vector, the last byte; and matrices of them that are cut into blocks.
     ("kernels/copy/narrow/shift.cc", "(*dst & ~mask) |", "", SKEWED),
