@@ -163,7 +163,9 @@ std::optional<absl::Status> ServeByRecipe(
     if (recipe == nullptr) return std::nullopt;
     if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
     Payload data(std::move(slices));
-    data.RemovePrefix(static_cast<int64_t>(recipe->head.size()));
+    const Envelope& envelope = recipe->envelope;
+    data.Narrow(static_cast<int64_t>(envelope.head.size()),
+                recipe->message_bytes - envelope.size());
     request.Clear();
     buffers.reserve(recipe->program.buffer_bytes.size());
     buffers.push_back(std::move(data));
@@ -196,14 +198,14 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     return *std::move(served);
   std::vector<Input> inputs;
   std::vector<Op> ops;
-  std::optional<std::string> head;
+  std::optional<Envelope> envelope;
   std::vector<Payload> buffers;
   {
     const Phase phase(call, CallReport::kUnpack);
     std::vector<WireTensor> tensors;
     Request rest;
     AXIS_RETURN_IF_ERROR(Unpack(request, tensors, rest));
-    head = HeadOf(request, tensors);
+    envelope = EnvelopeOf(request, tensors);
     request.Clear();  // the tensors share its slices
     AXIS_ASSIGN_OR_RETURN(ops, DecodeOps(rest));
     if (tensors.empty())
@@ -236,9 +238,9 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                      output.shape));
     AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));
     // The length of strings is in their bytes.
-    if (call.recipes != nullptr && head &&
+    if (call.recipes != nullptr && envelope &&
         inputs[0].data_type != pb::DATA_TYPE_STRING) {
-      Recipe recipe = MakeRecipe(Request::descriptor(), *std::move(head),
+      Recipe recipe = MakeRecipe(Request::descriptor(), *std::move(envelope),
                                  buffers[0].size(), program, headers);
       AppendShape(inputs[0], recipe.shapes);
       call.recipes->Keep(std::move(recipe));

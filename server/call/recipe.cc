@@ -1,37 +1,71 @@
 #include "server/call/recipe.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
+
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 
 namespace axis {
 namespace {
 
 // A recipe of the largest size takes about 100 KiB.
-constexpr size_t kMaxHeadBytes = 4 << 10;
+constexpr int64_t kMaxEnvelopeBytes = 4 << 10;
 constexpr size_t kMaxBuffers = 64;
 
-bool StartWith(std::span<const grpc::Slice> slices, const std::string& head) {
-  size_t at = 0;
+// Calls f(bytes) for what `slices` hold in [begin, begin + size), piece by
+// piece, until it returns false.
+template <class F>
+bool ForEachPiece(std::span<const grpc::Slice> slices, size_t begin,
+                  size_t size, F f) {
   for (const grpc::Slice& slice : slices) {
-    const size_t n = std::min(slice.size(), head.size() - at);
-    if (std::memcmp(slice.begin(), head.data() + at, n) != 0) return false;
-    at += n;
-    if (at == head.size()) return true;
+    if (size == 0) break;
+    if (begin >= slice.size()) {
+      begin -= slice.size();
+      continue;
+    }
+    const size_t n = std::min(size, slice.size() - begin);
+    if (!f(absl::string_view(
+            reinterpret_cast<const char*>(slice.begin()) + begin, n)))
+      return false;
+    size -= n;
+    begin = 0;
   }
-  return at == head.size();
+  return true;
+}
+
+std::string BytesAt(std::span<const grpc::Slice> slices, size_t begin,
+                    size_t size) {
+  std::string bytes;
+  ForEachPiece(slices, begin, size, [&](absl::string_view piece) {
+    bytes.append(piece.data(), piece.size());
+    return true;
+  });
+  return bytes;
+}
+
+bool AreAt(std::span<const grpc::Slice> slices, size_t begin,
+           absl::string_view bytes) {
+  return ForEachPiece(slices, begin, bytes.size(),
+                      [&](absl::string_view piece) {
+                        return absl::ConsumePrefix(&bytes, piece);
+                      });
+}
+
+// Whether the message that `slices` make up begins and ends as `envelope`.
+bool IsIn(const Envelope& envelope, std::span<const grpc::Slice> slices,
+          int64_t message_bytes) {
+  const auto& [head, tail] = envelope;
+  return AreAt(slices, 0, head) &&
+         AreAt(slices, static_cast<size_t>(message_bytes) - tail.size(), tail);
 }
 
 }  // namespace
 
-Recipe MakeRecipe(const google::protobuf::Descriptor* type, std::string head,
+Recipe MakeRecipe(const google::protobuf::Descriptor* type, Envelope envelope,
                   int64_t data, const Program& program,
                   const std::vector<pb::Tensor>& headers) {
-  Recipe recipe{type,
-                static_cast<int64_t>(head.size()) + data,
-                std::move(head),
-                program,
-                {},
+  Recipe recipe{type, envelope.size() + data, std::move(envelope), program, {},
                 {}};
   for (size_t i = 0; i < headers.size(); ++i) {
     const auto buffer = static_cast<size_t>(program.outputs[i].buffer);
@@ -41,22 +75,18 @@ Recipe MakeRecipe(const google::protobuf::Descriptor* type, std::string head,
   return recipe;
 }
 
-std::optional<std::string> HeadOf(const grpc::ByteBuffer& message,
-                                  const std::vector<WireTensor>& tensors) {
+std::optional<Envelope> EnvelopeOf(const grpc::ByteBuffer& message,
+                                   const std::vector<WireTensor>& tensors) {
+  if (tensors.size() != 1 || !tensors[0].data) return std::nullopt;
   const auto bytes = static_cast<int64_t>(message.Length());
-  if (tensors.size() != 1 || !tensors[0].data || tensors[0].data_end != bytes)
-    return std::nullopt;
-  auto left = static_cast<size_t>(bytes - tensors[0].data->size());
-  if (left > kMaxHeadBytes) return std::nullopt;
-  std::string head;
+  const int64_t end = tensors[0].data_end;
+  const int64_t begin = end - tensors[0].data->size();
   std::vector<grpc::Slice> slices;
-  if (!message.Dump(&slices).ok()) return std::nullopt;
-  for (const grpc::Slice& slice : slices) {
-    const size_t n = std::min(left, slice.size());
-    head.append(reinterpret_cast<const char*>(slice.begin()), n);
-    left -= n;
-  }
-  return head;
+  if (begin + bytes - end > kMaxEnvelopeBytes || !message.Dump(&slices).ok())
+    return std::nullopt;
+  return Envelope{BytesAt(slices, 0, static_cast<size_t>(begin)),
+                  BytesAt(slices, static_cast<size_t>(end),
+                          static_cast<size_t>(bytes - end))};
 }
 
 size_t RecipeBook::PlaceOf(const google::protobuf::Descriptor* type,
@@ -75,7 +105,7 @@ std::shared_ptr<const Recipe> RecipeBook::Find(
   const std::lock_guard lock(mutex_);
   for (const auto& recipe : shelves_[PlaceOf(type, bytes)].recipes)
     if (recipe != nullptr && recipe->type == type &&
-        recipe->message_bytes == bytes && StartWith(slices, recipe->head))
+        recipe->message_bytes == bytes && IsIn(recipe->envelope, slices, bytes))
       return recipe;
   return nullptr;
 }

@@ -23,26 +23,36 @@
 
 namespace axis {
 
-// Serves requests of `type` of `message_bytes` bytes that begin with `head`.
-// All bytes after `head` are the data of their only tensor, so whatever is read
-// in them follows from `head` and the length alone.
+// What a message has before and after the data of its only tensor. Protobuf
+// writes fields by number, an op after the data; others write it before.
+struct Envelope {
+  std::string head, tail;
+
+  int64_t size() const {
+    return static_cast<int64_t>(head.size() + tail.size());
+  }
+};
+
+// Serves requests of `type` of `message_bytes` bytes that lie in `envelope`.
+// All else is the data of their only tensor, so whatever is read in them
+// follows from the envelope and the length alone.
 struct Recipe {
   const google::protobuf::Descriptor* type;
   int64_t message_bytes;
-  std::string head;
+  Envelope envelope;
   Program program;
   std::vector<grpc::Slice> prefixes;  // of the response: before each output
   std::string shapes;                 // as of a CallReport
 };
 
-// The bytes of `message` before the data of its only tensor, if they are few
-// and nothing comes after it; `tensors` are those of the message.
-std::optional<std::string> HeadOf(const grpc::ByteBuffer& message,
-                                  const std::vector<WireTensor>& tensors);
+// That of `message`, if it has one, of few bytes; `tensors` are those of the
+// message.
+std::optional<Envelope> EnvelopeOf(const grpc::ByteBuffer& message,
+                                   const std::vector<WireTensor>& tensors);
 
-// The recipe for requests of `head` and then `data` bytes, of which `program`
-// makes outputs with `headers`.
-Recipe MakeRecipe(const google::protobuf::Descriptor* type, std::string head,
+// The recipe for requests of `envelope` and `data` bytes in it, of which
+// `program` makes outputs with `headers`.
+Recipe MakeRecipe(const google::protobuf::Descriptor* type, Envelope envelope,
                   int64_t data, const Program& program,
                   const std::vector<pb::Tensor>& headers);
 

@@ -58,17 +58,22 @@ Payload Payload::Sub(int64_t begin, int64_t size) const {
   return out;
 }
 
-void Payload::RemovePrefix(int64_t bytes) {
-  size_ -= bytes;
+void Payload::Narrow(int64_t begin, int64_t size) {
+  size_ = size;
   auto first = slices_.begin();
-  for (; bytes > 0; ++first) {
-    const auto n = static_cast<int64_t>(first->size());
-    if (bytes < n) {
-      *first = first->sub(static_cast<size_t>(bytes), first->size());
-      break;
-    }
-    bytes -= n;
+  while (begin > 0 && begin >= static_cast<int64_t>(first->size()))
+    begin -= static_cast<int64_t>((first++)->size());
+  auto last = first;
+  for (; size > 0; ++last) {
+    const int64_t n = static_cast<int64_t>(last->size());
+    const int64_t kept = std::min(size, n - begin);
+    if (kept < n)
+      *last = last->sub(static_cast<size_t>(begin),
+                        static_cast<size_t>(begin + kept));
+    size -= kept;
+    begin = 0;
   }
+  slices_.erase(last, slices_.end());
   slices_.erase(slices_.begin(), first);
 }
 

@@ -44,9 +44,9 @@ class Payload {
   // REQUIRES: 0 <= begin, 0 <= size, begin + size <= this->size().
   Payload Sub(int64_t begin, int64_t size) const;
 
-  // Keeps bytes [bytes, size()) only.
-  // REQUIRES: 0 <= bytes <= size(); the message that the slices are of lives.
-  void RemovePrefix(int64_t bytes);
+  // Keeps bytes [begin, begin + size) only.
+  // REQUIRES: as of Sub(); the message that the slices are of lives.
+  void Narrow(int64_t begin, int64_t size);
 
   // The bytes, one span for each slice. Valid while this payload is neither
   // moved nor changed: a slice of a few bytes holds them inside the object.

@@ -42,20 +42,22 @@ TEST(PayloadTest, SubTakesAnyPart) {
   }
 }
 
-TEST(PayloadTest, RemovePrefixKeepsTheRest) {
+TEST(PayloadTest, NarrowKeepsWhatSubDoes) {
   const std::string bytes = "0123456789abcdefghijklmnopqrstuvwxyz";
   std::vector<grpc::Slice> slices = {grpc::Slice()};
   for (size_t i = 0; i < bytes.size(); i += 7)
     slices.emplace_back(bytes.substr(i, 7));
   const Payload whole(slices);
   EXPECT_EQ(whole.slices().size(), slices.size() - 1);  // none is empty
-  for (size_t n = 0; n <= bytes.size(); ++n) {
-    Payload payload = whole;
-    payload.RemovePrefix(static_cast<int64_t>(n));
-    EXPECT_EQ(Bytes(payload), bytes.substr(n));
-    EXPECT_EQ(payload.size(), static_cast<int64_t>(bytes.size() - n));
-    for (const grpc::Slice& slice : payload.slices())
-      EXPECT_GT(slice.size(), 0u);
+  for (size_t begin = 0; begin <= bytes.size(); ++begin) {
+    for (size_t n = 0; n <= bytes.size() - begin; ++n) {
+      Payload payload = whole;
+      payload.Narrow(static_cast<int64_t>(begin), static_cast<int64_t>(n));
+      EXPECT_EQ(Bytes(payload), bytes.substr(begin, n));
+      EXPECT_EQ(payload.size(), static_cast<int64_t>(n));
+      for (const grpc::Slice& slice : payload.slices())
+        EXPECT_GT(slice.size(), 0u);
+    }
   }
 }
 
