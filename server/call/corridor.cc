@@ -47,6 +47,17 @@ absl::Status CheckResponse(const Program& program,
   return CheckResponseBytes(bytes, call);
 }
 
+// What is in the response before each output.
+std::vector<grpc::Slice> PrefixesOf(const Program& program,
+                                    const std::vector<pb::Tensor>& headers) {
+  std::vector<grpc::Slice> prefixes;
+  for (size_t i = 0; i < headers.size(); ++i) {
+    const auto buffer = static_cast<size_t>(program.outputs[i].buffer);
+    prefixes.emplace_back(DataPrefix(headers[i], program.buffer_bytes[buffer]));
+  }
+  return prefixes;
+}
+
 bool IsLent(const Lent& lent, size_t buffer) {
   return buffer < lent.sources.size() && lent.sources[buffer];
 }
@@ -145,57 +156,12 @@ absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
   return absl::OkStatus();
 }
 
-namespace {
-
-// Serves `request` if there is a recipe for it; null if there is not.
-std::optional<absl::Status> ServeByRecipe(
-    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
-    grpc::ByteBuffer& response, const CallContext& call) {
-  if (call.recipes == nullptr) return std::nullopt;
-  std::shared_ptr<const Recipe> recipe;
-  std::vector<Payload> buffers;
-  {
-    const Phase phase(call, CallReport::kUnpack);
-    std::vector<grpc::Slice> slices;
-    slices.reserve(4);
-    if (!request.Dump(&slices).ok()) return std::nullopt;
-    recipe = call.recipes->Find(type, slices);
-    if (recipe == nullptr) return std::nullopt;
-    if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
-    Payload data(std::move(slices));
-    const Envelope& envelope = recipe->envelope;
-    data.Narrow(static_cast<int64_t>(envelope.head.size()),
-                recipe->message_bytes - envelope.size());
-    request.Clear();
-    buffers.reserve(recipe->program.buffer_bytes.size());
-    buffers.push_back(std::move(data));
-  }
-  AXIS_RETURN_IF_ERROR(call.lease.Take(recipe->program.peak_bytes));
-  {
-    const Phase phase(call, CallReport::kCopy);
-    AXIS_RETURN_IF_ERROR(Execute(recipe->program, buffers, call));
-  }
-  const Phase phase(call, CallReport::kPack);
-  absl::InlinedVector<grpc::Slice, 4> slices;
-  for (size_t i = 0; i < recipe->prefixes.size(); ++i) {
-    slices.push_back(recipe->prefixes[i]);
-    const auto buffer = static_cast<size_t>(recipe->program.outputs[i].buffer);
-    const std::vector<grpc::Slice>& data = buffers[buffer].slices();
-    slices.insert(slices.end(), data.begin(), data.end());
-  }
-  grpc::ByteBuffer packed(slices.data(), slices.size());
-  response.Swap(&packed);
-  return absl::OkStatus();
-}
-
-}  // namespace
-
 template <class Request>
 absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                    const CallContext& call) {
-  if (std::optional<absl::Status> served =
-          ServeByRecipe(Request::descriptor(), request, response, call))
-    return *std::move(served);
+  absl::Status status;
+  if (ServeByRecipe(Request::descriptor(), request, response, call, status))
+    return status;
   std::vector<Input> inputs;
   std::vector<Op> ops;
   std::optional<Envelope> envelope;
@@ -205,7 +171,10 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     std::vector<WireTensor> tensors;
     Request rest;
     AXIS_RETURN_IF_ERROR(Unpack(request, tensors, rest));
-    envelope = EnvelopeOf(request, tensors);
+    if (tensors.size() == 1 && tensors[0].data)
+      envelope =
+          EnvelopeOf(request, tensors[0].data_end - tensors[0].data->size(),
+                     tensors[0].data_end);
     request.Clear();  // the tensors share its slices
     AXIS_ASSIGN_OR_RETURN(ops, DecodeOps(rest));
     if (tensors.empty())
@@ -240,8 +209,12 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     // The length of strings is in their bytes.
     if (call.recipes != nullptr && envelope &&
         inputs[0].data_type != pb::DATA_TYPE_STRING) {
-      Recipe recipe = MakeRecipe(Request::descriptor(), *std::move(envelope),
-                                 buffers[0].size(), program, headers);
+      Recipe recipe{.type = Request::descriptor(),
+                    .message_bytes = envelope->size() + buffers[0].size(),
+                    .envelope = *std::move(envelope),
+                    .program = program,
+                    .prefixes = PrefixesOf(program, headers),
+                    .shapes = {}};
       AppendShape(inputs[0], recipe.shapes);
       call.recipes->Keep(std::move(recipe));
     }

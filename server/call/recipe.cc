@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "kernels/status.h"
+#include "server/call/corridor.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 namespace {
@@ -62,25 +66,9 @@ bool IsIn(const Envelope& envelope, std::span<const grpc::Slice> slices,
 
 }  // namespace
 
-Recipe MakeRecipe(const google::protobuf::Descriptor* type, Envelope envelope,
-                  int64_t data, const Program& program,
-                  const std::vector<pb::Tensor>& headers) {
-  Recipe recipe{type, envelope.size() + data, std::move(envelope), program, {},
-                {}};
-  for (size_t i = 0; i < headers.size(); ++i) {
-    const auto buffer = static_cast<size_t>(program.outputs[i].buffer);
-    recipe.prefixes.emplace_back(
-        DataPrefix(headers[i], program.buffer_bytes[buffer]));
-  }
-  return recipe;
-}
-
 std::optional<Envelope> EnvelopeOf(const grpc::ByteBuffer& message,
-                                   const std::vector<WireTensor>& tensors) {
-  if (tensors.size() != 1 || !tensors[0].data) return std::nullopt;
+                                   int64_t begin, int64_t end) {
   const auto bytes = static_cast<int64_t>(message.Length());
-  const int64_t end = tensors[0].data_end;
-  const int64_t begin = end - tensors[0].data->size();
   std::vector<grpc::Slice> slices;
   if (begin + bytes - end > kMaxEnvelopeBytes || !message.Dump(&slices).ok())
     return std::nullopt;
@@ -118,6 +106,57 @@ void RecipeBook::Keep(Recipe recipe) {
   Shelf& shelf = shelves_[place];
   shelf.recipes[shelf.oldest].swap(kept);
   shelf.oldest = (shelf.oldest + 1) % shelf.recipes.size();
+}
+
+namespace {
+
+absl::Status Follow(const Recipe& recipe, Payload data,
+                    grpc::ByteBuffer& response, const CallContext& call) {
+  AXIS_RETURN_IF_ERROR(call.lease.Take(recipe.program.peak_bytes));
+  std::vector<Payload> buffers;
+  buffers.reserve(recipe.program.buffer_bytes.size());
+  buffers.push_back(std::move(data));
+  {
+    const Phase phase(call, CallReport::kCopy);
+    AXIS_RETURN_IF_ERROR(Execute(recipe.program, buffers, call));
+  }
+  const Phase phase(call, CallReport::kPack);
+  absl::InlinedVector<grpc::Slice, 4> slices;
+  for (size_t i = 0; i < recipe.prefixes.size(); ++i) {
+    slices.push_back(recipe.prefixes[i]);
+    const auto buffer = static_cast<size_t>(recipe.program.outputs[i].buffer);
+    const std::vector<grpc::Slice>& bytes = buffers[buffer].slices();
+    slices.insert(slices.end(), bytes.begin(), bytes.end());
+  }
+  grpc::ByteBuffer packed(slices.data(), slices.size());
+  response.Swap(&packed);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::shared_ptr<const Recipe> ServeByRecipe(
+    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
+    grpc::ByteBuffer& response, const CallContext& call, absl::Status& status) {
+  if (call.recipes == nullptr) return nullptr;
+  std::shared_ptr<const Recipe> recipe;
+  Payload data;
+  {
+    const Phase phase(call, CallReport::kUnpack);
+    std::vector<grpc::Slice> slices;
+    slices.reserve(4);
+    if (!request.Dump(&slices).ok()) return nullptr;
+    recipe = call.recipes->Find(type, slices);
+    if (recipe == nullptr) return nullptr;
+    if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
+    data = Payload(std::move(slices));
+    const Envelope& envelope = recipe->envelope;
+    data.Narrow(static_cast<int64_t>(envelope.head.size()),
+                recipe->message_bytes - envelope.size());
+    request.Clear();
+  }
+  status = Follow(*recipe, std::move(data), response, call);
+  return recipe;
 }
 
 }  // namespace axis

@@ -18,10 +18,13 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "kernels/program.h"
-#include "server/wire/wire.h"
 
 namespace axis {
+
+struct CallContext;
+class Model;
 
 // What a message has before and after the data of its only tensor. Protobuf
 // writes fields by number, an op after the data; others write it before.
@@ -43,18 +46,12 @@ struct Recipe {
   Program program;
   std::vector<grpc::Slice> prefixes;  // of the response: before each output
   std::string shapes;                 // as of a CallReport
+  const Model* model = nullptr;       // that counts it; of ModelInfer only
 };
 
-// That of `message`, if it has one, of few bytes; `tensors` are those of the
-// message.
+// What is in `message` but [begin, end), if that is little.
 std::optional<Envelope> EnvelopeOf(const grpc::ByteBuffer& message,
-                                   const std::vector<WireTensor>& tensors);
-
-// The recipe for requests of `envelope` and `data` bytes in it, of which
-// `program` makes outputs with `headers`.
-Recipe MakeRecipe(const google::protobuf::Descriptor* type, Envelope envelope,
-                  int64_t data, const Program& program,
-                  const std::vector<pb::Tensor>& headers);
+                                   int64_t begin, int64_t end);
 
 // The recipes used last, a few dozen. Thread-safe.
 class RecipeBook {
@@ -78,5 +75,11 @@ class RecipeBook {
   mutable std::mutex mutex_;
   std::array<Shelf, 16> shelves_;
 };
+
+// Serves `request` if `call` knows a recipe for it, and returns that, and in
+// `status` what became of it; null if there is none.
+std::shared_ptr<const Recipe> ServeByRecipe(
+    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
+    grpc::ByteBuffer& response, const CallContext& call, absl::Status& status);
 
 }  // namespace axis

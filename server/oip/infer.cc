@@ -1,256 +1,32 @@
 #include "server/oip/infer.h"
 
 #include <algorithm>
-#include <cstring>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "server/call/codec.h"
-#include "server/elements/strings.h"
-#include "server/models/index_tensor.h"
-#include "server/oip/inputs.h"
-#include "server/oip/outputs.h"
-#include "server/process/out_of_memory.h"
+#include "server/call/recipe.h"
+#include "server/oip/inference.h"
 
 namespace axis {
 namespace {
 
-// Parameters of the request: those of the model, of its inputs, of clients.
-absl::Status CheckParameters(const Model& model, const Parameters& given) {
-  for (const auto& [name, value] : given) {
-    bool known = model.Takes(name) || IsOfClients(name);
-    for (const ModelTensor& input : model.spec().inputs)
-      known |= name == absl::StrCat(input.name, ".data_type") ||
-               name == absl::StrCat(input.name, ".shape");
-    if (!known)
-      return FieldError(
-          absl::StrCat("parameters.", name),
-          absl::StrCat("is no parameter of model ", model.spec().name));
-  }
-  return absl::OkStatus();
+// What lies around the largest of the raw contents. Nullopt if that is much, or
+// if the next request would differ in more: it has an id, or inputs elsewhere.
+std::optional<RawEnvelope> RawEnvelopeOf(const grpc::ByteBuffer& message,
+                                         const InferRequest& request) {
+  const std::vector<Payload>& raw = request.raw;
+  if (raw.empty() || !request.head.id().empty() ||
+      raw.size() != static_cast<size_t>(request.head.inputs_size()))
+    return std::nullopt;
+  size_t largest = 0;
+  for (size_t i = 1; i < raw.size(); ++i)
+    if (raw[i].size() > raw[largest].size()) largest = i;
+  const int64_t end = request.raw_ends[largest];
+  std::optional<Envelope> envelope =
+      EnvelopeOf(message, end - raw[largest].size(), end);
+  if (!envelope) return std::nullopt;
+  return RawEnvelope{largest, *std::move(envelope)};
 }
-
-// One request on its way.
-class Inference {
- public:
-  Inference(const Model& model, const Regions& regions, const CallContext& call)
-      : model_(model), regions_(regions), call_(call) {}
-
-  absl::Status Unpack(InferRequest& request) {
-    const Phase phase(call_, CallReport::kUnpack);
-    const Parameters& parameters = request.head.parameters();
-    AXIS_RETURN_IF_ERROR(CheckParameters(model_, parameters));
-    AXIS_ASSIGN_OR_RETURN(const pb::Layout layout, model_.LayoutOf(parameters));
-    AXIS_ASSIGN_OR_RETURN(
-        auto inputs, DecodeInputs(model_, layout, request, regions_, call_));
-    ModelArgs args{{}, {}, parameters};
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const ModelTensor& tensor = model_.spec().inputs[i];
-      args.shapes.emplace_back();
-      args.indices.emplace_back();
-      if (!inputs[i]) continue;
-      if (tensor.is_index) {
-        const Input& input = inputs[i]->input;
-        AXIS_ASSIGN_OR_RETURN(
-            args.indices.back(),
-            ReadIndex(input.data_type, input.spec.shape, input.data,
-                      absl::StrCat("inputs.", tensor.name)));
-        continue;
-      }
-      args.shapes.back() = inputs[i]->input.spec.shape;
-      if (call_.report.wants_shapes)
-        AppendShape(inputs[i]->input, call_.report.shapes);
-      inputs_.push_back(*std::move(inputs[i]));
-    }
-    for (const Constant& constant : model_.constants())
-      inputs_.push_back(ConstantInput(constant));
-    AXIS_ASSIGN_OR_RETURN(binding_, model_.Bind(args));
-    AXIS_ASSIGN_OR_RETURN(wanted_,
-                          DecodeOutputs(request.head, binding_, regions_));
-    return absl::OkStatus();
-  }
-
-  absl::Status Compile(const oip::ModelInferRequest& request) {
-    const Phase phase(call_, CallReport::kCompile);
-    std::vector<size_t> results;
-    for (const WantedOutput& output : wanted_)
-      results.push_back(binding_.graph.results[output.result]);
-    binding_.graph.results = std::move(results);
-    std::vector<InputSpec> specs;
-    for (const InferInput& input : inputs_) specs.push_back(input.input.spec);
-    AXIS_ASSIGN_OR_RETURN(
-        program_, CompileProgram(specs, binding_.graph, [this](size_t k) {
-          return model_.StepName(k);
-        }));
-    head_.set_model_name(request.model_name());
-    head_.set_model_version(kModelVersion);
-    head_.set_id(request.id());
-    if (const auto it =
-            request.parameters().find("triton_enable_empty_final_response");
-        it != request.parameters().end() && it->second.bool_param()) {
-      const WaitsForMemory scope;
-      (*head_.mutable_parameters())["triton_final_response"].set_bool_param(
-          true);
-    }
-    for (size_t i = 0; i < wanted_.size(); ++i)
-      AXIS_RETURN_IF_ERROR(AddOutput(i));
-    AXIS_RETURN_IF_ERROR(CheckResponse());
-    AXIS_RETURN_IF_ERROR(SeparateRegions());
-    Lend();
-    return call_.lease.Take(PeakBytes(program_, lent_));
-  }
-
-  absl::Status Execute() {
-    const Phase phase(call_, CallReport::kCopy);
-    for (InferInput& input : inputs_)
-      buffers_.push_back(std::move(input.input.data));
-    AXIS_RETURN_IF_ERROR(axis::Execute(program_, buffers_, call_, lent_));
-    for (const InferInput& input : inputs_)
-      if (input.span) AXIS_RETURN_IF_ERROR(CheckWhole(*input.span));
-    return absl::OkStatus();
-  }
-
-  absl::Status Pack(grpc::ByteBuffer& response) {
-    const Phase phase(call_, CallReport::kPack);
-    std::vector<Payload> contents;
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      Payload data = std::move(BufferOf(i));
-      const Input& from = InputOf(i).input;
-      if (from.data_type == pb::DATA_TYPE_STRING)
-        data = GatherStrings(from.strings, data, call_.pool);
-      if (wanted_[i].span) {
-        if (from.data_type == pb::DATA_TYPE_STRING)
-          AXIS_RETURN_IF_ERROR(StoreStrings(i, data));
-        AXIS_RETURN_IF_ERROR(CheckWhole(*wanted_[i].span));
-        data = Payload();
-      }
-      contents.push_back(std::move(data));
-    }
-    response = PackInfer(head_, contents);
-    return CheckResponseBytes(static_cast<int64_t>(response.Length()), call_);
-  }
-
- private:
-  const InferInput& InputOf(size_t output) const {
-    return inputs_[static_cast<size_t>(program_.outputs[output].input)];
-  }
-  Payload& BufferOf(size_t output) {
-    return buffers_[static_cast<size_t>(program_.outputs[output].buffer)];
-  }
-  // How many bytes an output has; of strings what their places take.
-  int64_t BytesOf(size_t output) const {
-    return program_
-        .buffer_bytes[static_cast<size_t>(program_.outputs[output].buffer)];
-  }
-
-  absl::Status AddOutput(size_t i) {
-    const InferInput& from = InputOf(i);
-    const WantedOutput& wanted = wanted_[i];
-    auto& output = *head_.add_outputs();
-    output.set_name(binding_.outputs[wanted.result]);
-    DescribeOutput(from.input.data_type, program_.outputs[i].shape,
-                   from.described, BytesOf(i), output);
-    if (!wanted.span) return absl::OkStatus();
-    if (from.input.data_type != pb::DATA_TYPE_STRING &&
-        BytesOf(i) > wanted.span->size)
-      return TooSmall(i, BytesOf(i));
-    SetRegion(*wanted.span, wanted.region, *output.mutable_parameters());
-    return absl::OkStatus();
-  }
-
-  absl::Status TooSmall(size_t i, int64_t bytes) const {
-    return FieldError(
-        absl::StrCat("outputs[", i, "].parameters.shared_memory_byte_size"),
-        absl::StrCat("must be at least ", bytes, ", is ",
-                     wanted_[i].span->size));
-  }
-
-  // As in the native service: strings are bounded by what came in.
-  absl::Status CheckResponse() {
-    std::vector<int64_t> bytes;
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      const bool is_string = InputOf(i).input.data_type == pb::DATA_TYPE_STRING;
-      bytes.push_back(wanted_[i].span || is_string ? 0 : BytesOf(i));
-    }
-    int64_t strings = 0;
-    for (const InferInput& input : inputs_)
-      strings += input.input.strings.size();
-    return CheckResponseBytes(PackedBytes(head_, bytes) + strings, call_);
-  }
-
-  // The bytes that output i will write in its region.
-  Span TargetOf(size_t i) const {
-    Span span = *wanted_[i].span;
-    if (InputOf(i).input.data_type != pb::DATA_TYPE_STRING)
-      span.size = BytesOf(i);
-    return span;
-  }
-
-  // Outputs must not overlap each other; inputs that they overlap are copied.
-  absl::Status SeparateRegions() {
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      if (!wanted_[i].span) continue;
-      const Span target = TargetOf(i);
-      for (size_t k = 0; k < i; ++k)
-        if (wanted_[k].span && target.Overlaps(TargetOf(k)))
-          return FieldError(
-              absl::StrCat("outputs[", i, "]"),
-              absl::StrCat("overlaps outputs[", k, "] in shared memory"));
-      for (InferInput& input : inputs_) {
-        if (!input.span || !target.Overlaps(*input.span)) continue;
-        AXIS_ASSIGN_OR_RETURN(input.input.data,
-                              OwnCopy(input.input.data, call_));
-        input.span.reset();
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  // Lets the engine read and write the regions themselves.
-  void Lend() {
-    for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (!inputs_[i].span) continue;
-      lent_.sources.resize(inputs_.size());
-      lent_.sources[i] = true;
-    }
-    for (size_t i = 0; i < wanted_.size(); ++i) {
-      if (!wanted_[i].span ||
-          InputOf(i).input.data_type == pb::DATA_TYPE_STRING)
-        continue;
-      lent_.targets.resize(program_.buffer_bytes.size());
-      lent_.targets[static_cast<size_t>(program_.outputs[i].buffer)] =
-          wanted_[i].span->data();
-    }
-  }
-
-  absl::Status StoreStrings(size_t i, const Payload& data) {
-    const Span& span = *wanted_[i].span;
-    if (data.size() > span.size) return TooSmall(i, data.size());
-    std::byte* next = span.data();
-    for (const auto piece : data.Spans()) {
-      std::memcpy(next, piece.data(), piece.size());
-      next += piece.size();
-    }
-    return absl::OkStatus();
-  }
-
-  static absl::Status CheckWhole(const Span& span) {
-    if (span.region->IsWhole()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "a shared memory object became smaller while it was in use");
-  }
-
-  const Model& model_;
-  const Regions& regions_;
-  const CallContext& call_;
-  std::vector<InferInput> inputs_;  // data alone, then the constants
-  Binding binding_;
-  std::vector<WantedOutput> wanted_;
-  Program program_;
-  Lent lent_;
-  std::vector<Payload> buffers_;
-  oip::ModelInferResponse head_;
-};
 
 void Record(const absl::Status& status, absl::Duration duration,
             const CallReport& report, ModelStats& stats) {
@@ -268,25 +44,46 @@ void Record(const absl::Status& status, absl::Duration duration,
   stats.last_ms = static_cast<uint64_t>(absl::ToUnixMillis(absl::Now()));
 }
 
+absl::Status Serve(InferRequest& request, std::optional<RawEnvelope> around,
+                   grpc::ByteBuffer& response, const CallContext& call,
+                   const Model& model, const Regions& regions) {
+  Inference inference(model, regions, call);
+  AXIS_RETURN_IF_ERROR(inference.Unpack(request));
+  AXIS_RETURN_IF_ERROR(inference.Compile(request.head));
+  if (around)
+    if (auto recipe = inference.MakeRecipe(*std::move(around)))
+      call.recipes->Keep(*std::move(recipe));
+  AXIS_RETURN_IF_ERROR(inference.Execute());
+  return inference.Pack(response);
+}
+
 }  // namespace
 
-absl::Status Infer(InferRequest& request, grpc::ByteBuffer& response,
-                   const CallContext& call, const Repository& repository,
-                   const Regions& regions) {
+absl::Status Infer(grpc::ByteBuffer& message, InferRequest& request,
+                   grpc::ByteBuffer& response, const CallContext& call,
+                   const Repository& repository, const Regions& regions) {
+  const absl::Time begin = absl::Now();
+  absl::Status status;
+  if (const auto recipe = ServeByRecipe(oip::ModelInferRequest::descriptor(),
+                                        message, response, call, status)) {
+    if (!status.ok()) request.head.set_model_name(recipe->model->spec().name);
+    Record(status, absl::Now() - begin, call.report, recipe->model->stats());
+    return status;
+  }
+  std::optional<RawEnvelope> around;
+  {
+    const Phase phase(call, CallReport::kUnpack);
+    AXIS_RETURN_IF_ERROR(UnpackInfer(message, call.lease, request));
+    if (call.recipes != nullptr) around = RawEnvelopeOf(message, request);
+    message.Clear();  // the contents share its slices
+  }
   if (call.report.wants_shapes && call.report.trace.request_id.empty())
     call.report.trace.request_id = request.head.id();
   AXIS_ASSIGN_OR_RETURN(
       const Model* const model,
       repository.Find(request.head.model_name(), request.head.model_version(),
                       "model_name"));
-  // The request has been taken apart already.
-  const absl::Time begin =
-      absl::Now() - call.report.phases[CallReport::kUnpack];
-  Inference inference(*model, regions, call);
-  absl::Status status = inference.Unpack(request);
-  if (status.ok()) status = inference.Compile(request.head);
-  if (status.ok()) status = inference.Execute();
-  if (status.ok()) status = inference.Pack(response);
+  status = Serve(request, std::move(around), response, call, *model, regions);
   Record(status, absl::Now() - begin, call.report, model->stats());
   return status;
 }

@@ -12,15 +12,17 @@
 
 namespace axis {
 
-// Serves `request`, which it empties, and records what became of it with its
-// model.
+// Serves `message`, which it clears as soon as nobody reads it any more, and
+// records what became of it with its model. `request` is what it says, as far
+// as that is known; empty contents.
 //
 // Errors: kNotFound       no such model, version or shared memory region
 //         kUnimplemented  `classification`, shared memory if it is not allowed
 //         kFailedPrecondition  a region has become smaller
 //         "model_name", "inputs...", "outputs...", "parameters..."
-absl::Status Infer(InferRequest& request, grpc::ByteBuffer& response,
-                   const CallContext& call, const Repository& repository,
-                   const Regions& regions);
+//         as UnpackInfer()
+absl::Status Infer(grpc::ByteBuffer& message, InferRequest& request,
+                   grpc::ByteBuffer& response, const CallContext& call,
+                   const Repository& repository, const Regions& regions);
 
 }  // namespace axis

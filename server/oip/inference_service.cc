@@ -155,7 +155,8 @@ class AsyncInferenceService final : public InferenceService {
         [this](grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                const CallContext& call) {
           InferRequest unpacked;
-          return UnpackAndInfer(request, unpacked, response, call);
+          return Infer(request, unpacked, response, call, repository_,
+                       regions_);
         },
         is_light);
     const size_t stream = methods_.size();
@@ -227,17 +228,6 @@ class AsyncInferenceService final : public InferenceService {
            !(regions_.allowed() && absl::StrContains(*rest, kRegionParameter));
   }
 
-  absl::Status UnpackAndInfer(grpc::ByteBuffer& request, InferRequest& unpacked,
-                              grpc::ByteBuffer& response,
-                              const CallContext& call) {
-    {
-      const Phase phase(call, CallReport::kUnpack);
-      AXIS_RETURN_IF_ERROR(UnpackInfer(request, call.lease, unpacked));
-      request.Clear();  // the contents share its slices
-    }
-    return Infer(unpacked, response, call, repository_, regions_);
-  }
-
   grpc::ByteBuffer AnswerStreamed(grpc::ByteBuffer& request,
                                   const CallContext& call) {
     InferRequest unpacked;
@@ -251,7 +241,8 @@ class AsyncInferenceService final : public InferenceService {
       if (status.ok()) status = call.lease.Take(bytes);
       if (status.ok()) status = Inflate(request, call);
       if (status.ok())
-        status = UnpackAndInfer(request, unpacked, response, call);
+        status =
+            Infer(request, unpacked, response, call, repository_, regions_);
     } catch (const std::bad_alloc&) {
       status = OutOfMemory();
     }

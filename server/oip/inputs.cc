@@ -269,6 +269,7 @@ absl::StatusOr<std::vector<std::optional<InferInput>>> DecodeInputs(
                  ? input.status()
                  : InField(path, input.status());
     inputs[k] = *std::move(input);
+    inputs[k]->index = i;
   }
   AXIS_RETURN_IF_ERROR(decoder.End());
   for (size_t k = 0; k < wanted.size(); ++k)

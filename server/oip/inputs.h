@@ -1,6 +1,8 @@
 // The inputs of a ModelInfer request, decoded and held against the model.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +21,7 @@ inline constexpr char kRegionParameter[] = "shared_memory_region";
 
 // An input that is there.
 struct InferInput {
+  size_t index = SIZE_MAX;  // in the request; a constant has none
   Input input;
   // Its type has no name in the protocol, so that it travels as UINT8.
   bool described = false;

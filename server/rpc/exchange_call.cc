@@ -56,7 +56,7 @@ class ExchangeCall {
       report.status = lease.Enter(lease_.client(), !is_light);
       message_ = method_.answer(
           message_, {workshop_.max_message_bytes, lease, workshop_.pool, report,
-                     [this] { return IsOver(); }});
+                     [this] { return IsOver(); }, &workshop_.recipes});
       for (size_t i = 0; i < report.phases.size(); ++i)
         total_.phases[i] += report.phases[i];
       total_.shared += report.shared;

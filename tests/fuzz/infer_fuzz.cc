@@ -1,5 +1,6 @@
 // ModelInfer requests: taken apart as the generated parsers have it and served
-// by the models that are always there: answered or refused, nothing held.
+// by the models that are always there: answered or refused, nothing held, and
+// with recipes as without.
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
@@ -17,13 +18,13 @@ namespace {
 constexpr int64_t kMaxMessage = 1 << 20;
 
 // With the entries of maps in order.
-std::string Canonical(oip::ModelInferRequest& request) {
-  request.DiscardUnknownFields();
+std::string Canonical(google::protobuf::Message& message) {
+  message.DiscardUnknownFields();
   std::string out;
   google::protobuf::io::StringOutputStream stream(&out);
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
-  request.SerializeToCodedStream(&coded);
+  message.SerializeToCodedStream(&coded);
   coded.Trim();
   return out;
 }
@@ -60,23 +61,32 @@ void Test(const std::string& bytes, const grpc::ByteBuffer& message) {
       FUZZ_CHECK((unpacked.ok() && Reassemble(request, got)) == valid);
       if (valid) FUZZ_CHECK(Canonical(got) == Canonical(expected));
     }
-    if (unpacked.ok()) {
-      grpc::ByteBuffer response;
-      const absl::Status status =
-          Infer(request, response,
-                {kMaxMessage, lease, *pool, report, [] { return false; }},
-                repository, regions);
-      FUZZ_CHECK(status.code() != absl::StatusCode::kInternal &&
-                 status.code() != absl::StatusCode::kUnknown);
-      if (status.ok()) {
-        grpc::Slice slice;
-        oip::ModelInferResponse parsed;
-        FUZZ_CHECK(response.DumpToSingleSlice(&slice).ok());
-        FUZZ_CHECK(parsed.ParseFromArray(slice.begin(),
-                                         static_cast<int>(slice.size())));
-        FUZZ_CHECK(parsed.raw_output_contents_size() == parsed.outputs_size());
-      }
+  }
+  static RecipeBook book;
+  std::string answer;
+  for (RecipeBook* const recipes : {static_cast<RecipeBook*>(nullptr), &book}) {
+    Admission::Lease lease(admission);
+    CallReport report;
+    InferRequest request;
+    grpc::ByteBuffer copy = message, response;
+    const absl::Status status = Infer(
+        copy, request, response,
+        {kMaxMessage, lease, *pool, report, [] { return false; }, recipes},
+        repository, regions);
+    FUZZ_CHECK(status.code() != absl::StatusCode::kInternal &&
+               status.code() != absl::StatusCode::kUnknown);
+    std::string bytes_of_answer = status.ToString();
+    if (status.ok()) {
+      grpc::Slice slice;
+      oip::ModelInferResponse parsed;
+      FUZZ_CHECK(response.DumpToSingleSlice(&slice).ok());
+      FUZZ_CHECK(
+          parsed.ParseFromArray(slice.begin(), static_cast<int>(slice.size())));
+      FUZZ_CHECK(parsed.raw_output_contents_size() == parsed.outputs_size());
+      bytes_of_answer = Canonical(parsed);
     }
+    if (recipes != nullptr) FUZZ_CHECK(bytes_of_answer == answer);
+    answer = std::move(bytes_of_answer);
   }
   FUZZ_CHECK(admission.held_bytes() == 0);
   FUZZ_CHECK(pool->GetStats().live_bytes == 0);

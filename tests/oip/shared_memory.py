@@ -131,6 +131,24 @@ def check_split_and_identity(check: Checks, client: Client) -> None:
     shared.close()
 
 
+def check_again(check: Checks, client: Client) -> None:
+    """A request like the one before goes into the region as that one did."""
+    shared = SharedMemory(bytes(6))
+    client.register("r", shared.key, 6)
+    request = oip.ModelInferRequest(model_name="Transpose")
+    request.inputs.add(name="arg", datatype="UINT8", shape=[2, 3])
+    request.inputs.add(name="input_order", datatype="INT8", shape=[0])
+    place(request.outputs.add(name="output").parameters, "r", 0, 6)
+    for data, turned in (b"abcdef", b"adbecf"), (b"ghijkl", b"gjhkil"):
+        request.raw_input_contents[:] = [data, b""]
+        answer = outcome(client.stub.ModelInfer, request)
+        check(f"{data} goes into the region", code(answer) == "OK" and
+              list(answer.raw_output_contents) == [b""] and
+              shared.read(6, 0) == turned, answer)
+    client.unregister()
+    shared.close()
+
+
 def check_no_copies(check: Checks, client: Client) -> None:
     """Own memory must not grow with what lies in regions."""
     x = matrix(8192, 8192)
@@ -170,6 +188,7 @@ def main() -> None:
         check_bounds(check, client)
         check_overlaps(check, client)
         check_split_and_identity(check, client)
+        check_again(check, client)
         check_shrinking(check, client)
         check_rewriting(check, client)
         check_nothing_is_left(check, server, files)

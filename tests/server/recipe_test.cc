@@ -1,5 +1,6 @@
-// Claims of recipes: with them a request is answered as it is without, whatever
-// came before, in whatever pieces it comes; and it is admitted as ever.
+// Claims of recipes: with them a request of either service is answered as it is
+// without, whatever came before, in whatever pieces it comes; and it is
+// admitted and counted as ever.
 #include "server/call/recipe.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,8 @@
 
 #include "axis/v1/tensor_service.pb.h"
 #include "server/call/corridor.h"
+#include "server/models/repository.h"
+#include "server/oip/infer.h"
 
 namespace axis {
 
@@ -28,15 +31,16 @@ grpc::ByteBuffer InPieces(const std::string& bytes, std::mt19937& random) {
 
 class Recipes : public testing::Test {
  protected:
-  // What the request `bytes` is answered, with `book` or without (null).
-  template <class Request>
-  std::string Answer(const std::string& bytes, RecipeBook* book) {
+  // What `serve` answers to the request `bytes`, with `book` or without (null).
+  template <class Serve>
+  std::string AnswerOf(Serve serve, const std::string& bytes,
+                       RecipeBook* book) {
     grpc::ByteBuffer request = InPieces(bytes, random_), response;
     Admission::Lease lease(admission_);
     report_ = {};
     const CallContext call{
         1 << 20, lease, *pool_, report_, [] { return false; }, book};
-    const absl::Status status = Serve<Request>(request, response, call);
+    const absl::Status status = serve(request, response, call);
     if (!status.ok()) return status.ToString();
     std::vector<grpc::Slice> slices;
     EXPECT_TRUE(response.Dump(&slices).ok());
@@ -44,6 +48,17 @@ class Recipes : public testing::Test {
     for (const grpc::Slice& slice : slices)
       out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     return out;
+  }
+
+  template <class Request>
+  std::string Answer(const std::string& bytes, RecipeBook* book) {
+    return AnswerOf(Serve<Request>, bytes, book);
+  }
+
+  // Whether a recipe was found for the last request.
+  bool Found() const {
+    return report_.phases[CallReport::kCompile] == absl::ZeroDuration() &&
+           report_.phases[CallReport::kCopy] > absl::ZeroDuration();
   }
 
   std::string RandomBytes(size_t n) {
@@ -90,9 +105,7 @@ TEST_F(Recipes, ChangeNoAnswer) {
     const std::string request = RandomTranspose(is_op_last);
     const std::string want = Answer<pb::TransposeRequest>(request, nullptr);
     ASSERT_EQ(Answer<pb::TransposeRequest>(request, &book), want);
-    found[is_op_last] +=
-        report_.phases[CallReport::kCompile] == absl::ZeroDuration() &&
-        report_.phases[CallReport::kCopy] > absl::ZeroDuration();
+    found[is_op_last] += Found();
   }
   EXPECT_GT(found[false], 500);
   EXPECT_GT(found[true], 500);
@@ -138,11 +151,110 @@ TEST_F(Recipes, TakeMemoryOfTheServer) {
   const std::string request = transpose.SerializeAsString();
   ASSERT_TRUE(Answer<pb::TransposeRequest>(request, &book).ends_with("acbd"));
   ASSERT_TRUE(Answer<pb::TransposeRequest>(request, &book).ends_with("acbd"));
-  ASSERT_EQ(report_.phases[CallReport::kCompile], absl::ZeroDuration());
+  ASSERT_TRUE(Found());
   Admission::Lease all(admission_);
   ASSERT_TRUE(all.Take((1 << 20) - 1).ok());
   EXPECT_NE(Answer<pb::TransposeRequest>(request, &book).find("server is full"),
             std::string::npos);
+}
+
+class InferRecipes : public Recipes {
+ protected:
+  std::string Infer(const std::string& bytes, RecipeBook* book) {
+    return AnswerOf(
+        [this](grpc::ByteBuffer& message, grpc::ByteBuffer& response,
+               const CallContext& call) {
+          InferRequest request;
+          return axis::Infer(message, request, response, call, repository_,
+                             regions_);
+        },
+        bytes, book);
+  }
+
+  static void AddInput(const std::string& name, const std::string& type,
+                       const std::vector<int64_t>& shape,
+                       const std::string& raw,
+                       oip::ModelInferRequest& request) {
+    auto& input = *request.add_inputs();
+    input.set_name(name);
+    input.set_datatype(type);
+    input.mutable_shape()->Assign(shape.begin(), shape.end());
+    request.add_raw_input_contents(raw);
+  }
+
+  // A request for a transpose or a split of a few bytes, its inputs in either
+  // order; some of them wrong, some with an id.
+  oip::ModelInferRequest RandomRequest() {
+    oip::ModelInferRequest request;
+    const auto extent = static_cast<int64_t>(2 + random_() % 2);
+    const std::string data = RandomBytes(static_cast<size_t>(extent) * 12);
+    const bool is_split = random_() % 3 == 0, is_data_first = random_() % 2;
+    request.set_model_name(is_split ? "VariadicSplit" : "Transpose");
+    if (random_() % 4 == 0) request.set_model_version("1");
+    if (random_() % 8 == 0) request.set_id(RandomId());
+    auto add_data = [&] {
+      const bool is_flat = random_() % 8 == 0;
+      AddInput(is_split ? "data" : "arg", "UINT8",
+               is_flat ? std::vector<int64_t>{extent * 12}
+                       : std::vector<int64_t>{extent, 4, 3},
+               data, request);
+    };
+    if (is_data_first) add_data();
+    const std::string first(1, static_cast<char>(random_() % 3));
+    if (is_split) {
+      AddInput("axis", "INT8", {}, std::string(1, 1), request);
+      AddInput("split_lengths", "INT8", {2}, first + "\xff", request);
+    } else {
+      AddInput("input_order", "INT8", {3}, first + "\1\2", request);
+    }
+    if (!is_data_first) add_data();
+    if (random_() % 8 == 0)
+      request.add_outputs()->set_name(is_split ? "output_1" : "output");
+    return request;
+  }
+
+  std::string RandomId() { return std::to_string(random_() % 4); }
+
+  uint64_t Answers() const {
+    uint64_t sum = 0;
+    for (const char* name : {"Transpose", "VariadicSplit"})
+      sum += (*repository_.Find(name, "", ""))->stats().success.count;
+    return sum;
+  }
+
+  const Log log_{Log::Format::kText};
+  const Repository repository_{"", log_};
+  const Regions regions_{false};
+};
+
+TEST_F(InferRecipes, ChangeNoAnswer) {
+  RecipeBook book;
+  int found = 0;
+  for (int i = 0; i < 20000; ++i) {
+    const oip::ModelInferRequest request = RandomRequest();
+    const std::string bytes = request.SerializeAsString();
+    const std::string want = Infer(bytes, nullptr);
+    const uint64_t answers = Answers();
+    ASSERT_EQ(Infer(bytes, &book), want) << request.DebugString();
+    ASSERT_EQ(Answers() - answers,
+              want.starts_with("INVALID_ARGUMENT: ") ? 0u : 1u);
+    found += Found();
+    EXPECT_FALSE(Found() && !request.id().empty());
+  }
+  EXPECT_GT(found, 5000);
+}
+
+// As many bytes as the order takes, which comes first.
+TEST_F(InferRecipes, KnowWhatTheDataIs) {
+  RecipeBook book;
+  for (const char* order : {"\0\1\2", "\2\1\0", "\0\1\2", "\1\2\0"}) {
+    oip::ModelInferRequest request;
+    request.set_model_name("Transpose");
+    AddInput("input_order", "INT8", {3}, std::string(order, 3), request);
+    AddInput("arg", "UINT8", {3, 1, 1}, "abc", request);
+    const std::string bytes = request.SerializeAsString();
+    EXPECT_EQ(Infer(bytes, &book), Infer(bytes, nullptr));
+  }
 }
 
 }  // namespace

@@ -147,6 +147,7 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
       AXIS_RETURN_IF_ERROR(
           counts.Add("raw_input_contents", counts.raw, kMaxInputs));
       if (!in.ShareTo(end, request.raw.emplace_back())) return Malformed();
+      request.raw_ends.push_back(end);
       continue;
     }
     if (tag == Delimited(Request::kInputsFieldNumber)) {
@@ -183,18 +184,32 @@ int64_t PackedBytes(const oip::ModelInferResponse& head,
   return bytes;
 }
 
+std::vector<grpc::Slice> PrefixesOf(const oip::ModelInferResponse& head,
+                                    std::span<const int64_t> outputs) {
+  std::vector<grpc::Slice> prefixes;
+  std::string prefix = head.SerializeAsString();
+  for (const int64_t bytes : outputs) {
+    AppendLength(oip::ModelInferResponse::kRawOutputContentsFieldNumber, bytes,
+                 prefix);
+    prefixes.emplace_back(prefix);
+    prefix.clear();
+  }
+  if (!prefix.empty()) prefixes.emplace_back(prefix);
+  return prefixes;
+}
+
 grpc::ByteBuffer PackInfer(const oip::ModelInferResponse& head,
                            std::span<const Payload> outputs) {
+  std::vector<int64_t> bytes;
+  for (const Payload& output : outputs) bytes.push_back(output.size());
   std::vector<grpc::Slice> slices;
-  std::string prefix = head.SerializeAsString();
-  for (const Payload& output : outputs) {
-    AppendLength(oip::ModelInferResponse::kRawOutputContentsFieldNumber,
-                 output.size(), prefix);
-    slices.emplace_back(prefix);
-    prefix.clear();
-    slices.insert(slices.end(), output.slices().begin(), output.slices().end());
+  size_t i = 0;
+  for (grpc::Slice& prefix : PrefixesOf(head, bytes)) {
+    slices.push_back(std::move(prefix));
+    if (i == outputs.size()) break;
+    const std::vector<grpc::Slice>& data = outputs[i++].slices();
+    slices.insert(slices.end(), data.begin(), data.end());
   }
-  if (!prefix.empty()) slices.emplace_back(prefix);
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 

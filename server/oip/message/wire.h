@@ -23,7 +23,8 @@ struct InferRequest {
   oip::ModelInferRequest head;  // without contents and raw_input_contents
   // By input; InferInputTensor.contents, serialized, if it is there.
   std::vector<std::optional<Payload>> contents;
-  std::vector<Payload> raw;  // raw_input_contents
+  std::vector<Payload> raw;       // raw_input_contents
+  std::vector<int64_t> raw_ends;  // where in the message each of them ends
 };
 
 // Takes `message` apart. Raw contents and contents share its slices; what the
@@ -39,6 +40,10 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
 // The bytes that PackInfer() makes of outputs of so many bytes.
 int64_t PackedBytes(const oip::ModelInferResponse& head,
                     std::span<const int64_t> outputs);
+
+// What is in the response before each of the outputs, of so many bytes.
+std::vector<grpc::Slice> PrefixesOf(const oip::ModelInferResponse& head,
+                                    std::span<const int64_t> outputs);
 
 // Puts the response together: `head` and the outputs' bytes, shared.
 grpc::ByteBuffer PackInfer(const oip::ModelInferResponse& head,
