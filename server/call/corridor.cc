@@ -160,8 +160,9 @@ template <class Request>
 absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                    const CallContext& call) {
   absl::Status status;
-  if (ServeByRecipe(Request::descriptor(), request, response, call, status))
-    return status;
+  std::shared_ptr<const Recipe> recipe =
+      ServeByRecipe(Request::descriptor(), request, response, call, status);
+  if (recipe != nullptr) return status;
   std::vector<Input> inputs;
   std::vector<Op> ops;
   std::optional<Envelope> envelope;
@@ -209,17 +210,20 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     // The length of strings is in their bytes.
     if (call.recipes != nullptr && envelope &&
         inputs[0].data_type != pb::DATA_TYPE_STRING) {
-      Recipe recipe{.type = Request::descriptor(),
-                    .message_bytes = envelope->size() + buffers[0].size(),
-                    .envelope = *std::move(envelope),
-                    .program = program,
-                    .prefixes = PrefixesOf(program, headers),
-                    .shapes = {}};
-      AppendShape(inputs[0], recipe.shapes);
-      call.recipes->Keep(std::move(recipe));
+      Recipe found{.type = Request::descriptor(),
+                   .message_bytes = envelope->size() + buffers[0].size(),
+                   .envelope = *std::move(envelope),
+                   .program = {},
+                   .prefixes = PrefixesOf(program, headers),
+                   .shapes = {}};
+      found.program = std::move(program);
+      AppendShape(inputs[0], found.shapes);
+      recipe = call.recipes->Keep(std::move(found));
     }
-    AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   }
+  if (recipe != nullptr)
+    return Follow(*recipe, std::move(buffers[0]), response, call);
+  AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   {
     const Phase phase(call, CallReport::kCopy);
     AXIS_RETURN_IF_ERROR(Execute(program, buffers, call));

@@ -8,7 +8,6 @@
 #include "absl/strings/strip.h"
 #include "kernels/status.h"
 #include "server/call/corridor.h"
-#include "server/wire/payload.h"
 
 namespace axis {
 namespace {
@@ -98,17 +97,16 @@ std::shared_ptr<const Recipe> RecipeBook::Find(
   return nullptr;
 }
 
-void RecipeBook::Keep(Recipe recipe) {
-  if (recipe.program.buffer_bytes.size() > kMaxBuffers) return;
-  const size_t place = PlaceOf(recipe.type, recipe.message_bytes);
-  auto kept = std::make_shared<const Recipe>(std::move(recipe));
+std::shared_ptr<const Recipe> RecipeBook::Keep(Recipe recipe) {
+  const auto kept = std::make_shared<const Recipe>(std::move(recipe));
+  if (kept->program.buffer_bytes.size() > kMaxBuffers) return kept;
+  auto replaced = kept;
   const std::lock_guard lock(mutex_);
-  Shelf& shelf = shelves_[place];
-  shelf.recipes[shelf.oldest].swap(kept);
+  Shelf& shelf = shelves_[PlaceOf(kept->type, kept->message_bytes)];
+  shelf.recipes[shelf.oldest].swap(replaced);
   shelf.oldest = (shelf.oldest + 1) % shelf.recipes.size();
+  return kept;
 }
-
-namespace {
 
 absl::Status Follow(const Recipe& recipe, Payload data,
                     grpc::ByteBuffer& response, const CallContext& call) {
@@ -132,8 +130,6 @@ absl::Status Follow(const Recipe& recipe, Payload data,
   response.Swap(&packed);
   return absl::OkStatus();
 }
-
-}  // namespace
 
 std::shared_ptr<const Recipe> ServeByRecipe(
     const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,

@@ -20,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "kernels/program.h"
+#include "server/wire/payload.h"
 
 namespace axis {
 
@@ -60,8 +61,8 @@ class RecipeBook {
   std::shared_ptr<const Recipe> Find(const google::protobuf::Descriptor* type,
                                      std::span<const grpc::Slice> slices) const;
 
-  // Keeps `recipe`, unless it is too large to be worth its memory.
-  void Keep(Recipe recipe);
+  // Keeps `recipe`, unless it is too large to be worth its memory. Returns it.
+  std::shared_ptr<const Recipe> Keep(Recipe recipe);
 
  private:
   // Those of a length share a shelf, where the newest replaces the oldest.
@@ -75,6 +76,10 @@ class RecipeBook {
   mutable std::mutex mutex_;
   std::array<Shelf, 16> shelves_;
 };
+
+// Serves the request of `recipe` that holds `data`.
+absl::Status Follow(const Recipe& recipe, Payload data,
+                    grpc::ByteBuffer& response, const CallContext& call);
 
 // Serves `request` if `call` knows a recipe for it, and returns that, and in
 // `status` what became of it; null if there is none.

@@ -50,9 +50,11 @@ absl::Status Serve(InferRequest& request, std::optional<RawEnvelope> around,
   Inference inference(model, regions, call);
   AXIS_RETURN_IF_ERROR(inference.Unpack(request));
   AXIS_RETURN_IF_ERROR(inference.Compile(request.head));
+  Payload data;
   if (around)
-    if (auto recipe = inference.MakeRecipe(*std::move(around)))
-      call.recipes->Keep(*std::move(recipe));
+    if (auto recipe = inference.TakeRecipe(*std::move(around), data))
+      return Follow(*call.recipes->Keep(*std::move(recipe)), std::move(data),
+                    response, call);
   AXIS_RETURN_IF_ERROR(inference.Execute());
   return inference.Pack(response);
 }

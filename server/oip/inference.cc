@@ -95,10 +95,10 @@ absl::Status Inference::Compile(const oip::ModelInferRequest& request) {
   AXIS_RETURN_IF_ERROR(CheckResponse());
   AXIS_RETURN_IF_ERROR(SeparateRegions());
   Lend();
-  return call_.lease.Take(PeakBytes(program_, lent_));
+  return absl::OkStatus();
 }
 
-std::optional<Recipe> Inference::MakeRecipe(RawEnvelope around) const {
+std::optional<Recipe> Inference::TakeRecipe(RawEnvelope around, Payload& data) {
   if (inputs_.size() != 1 || around.input != inputs_[0].index ||
       inputs_[0].input.data_type == pb::DATA_TYPE_STRING || wanted_.empty())
     return std::nullopt;
@@ -107,11 +107,12 @@ std::optional<Recipe> Inference::MakeRecipe(RawEnvelope around) const {
     if (wanted_[i].span) return std::nullopt;
     bytes.push_back(BytesOf(i));
   }
-  const Input& input = inputs_[0].input;
+  Input& input = inputs_[0].input;
+  data = std::move(input.data);
   Recipe recipe{.type = oip::ModelInferRequest::descriptor(),
-                .message_bytes = around.envelope.size() + input.data.size(),
+                .message_bytes = around.envelope.size() + data.size(),
                 .envelope = std::move(around.envelope),
-                .program = program_,
+                .program = std::move(program_),
                 .prefixes = PrefixesOf(head_, bytes),
                 .shapes = {},
                 .model = &model_};
@@ -120,6 +121,7 @@ std::optional<Recipe> Inference::MakeRecipe(RawEnvelope around) const {
 }
 
 absl::Status Inference::Execute() {
+  AXIS_RETURN_IF_ERROR(call_.lease.Take(PeakBytes(program_, lent_)));
   const Phase phase(call_, CallReport::kCopy);
   for (InferInput& input : inputs_)
     buffers_.push_back(std::move(input.input.data));

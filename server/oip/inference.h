@@ -38,9 +38,10 @@ class Inference {
   absl::Status Execute();
   absl::Status Pack(grpc::ByteBuffer& response);
 
-  // After Compile(): the recipe for requests that differ in nothing but what
-  // `around` leaves out; nullopt if that is not all that they are of.
-  std::optional<Recipe> MakeRecipe(RawEnvelope around) const;
+  // After Compile(), instead of the others: the recipe for requests that differ
+  // in nothing but what `around` leaves out, and in `data` what this one has
+  // there; nullopt, and nothing has changed, if that is not all they are of.
+  std::optional<Recipe> TakeRecipe(RawEnvelope around, Payload& data);
 
  private:
   const InferInput& InputOf(size_t output) const {

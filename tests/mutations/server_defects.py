@@ -164,6 +164,9 @@ SERVER = [
      "if (name != nullptr) return *name;", ["guard/access.py"]),
     # Recipes: what they are told by, and what has none.
     ("server/call/recipe.cc", "AreAt(slices, 0, head) &&", "", ["recipe_test"]),
+    ("server/call/recipe.cc",
+     "AXIS_RETURN_IF_ERROR(call.lease.Take(recipe.program.peak_bytes));", "",
+     ["recipe_test", "service_test"]),
     ("server/call/recipe.cc", "bytes - end))}", "int64_t{0}))}",
      ["recipe_test"]),
     ("server/oip/infer.cc", "!request.head.id().empty() ||", "",
@@ -176,7 +179,7 @@ SERVER = [
     ("server/oip/inference.cc", "if (wanted_[i].span) return std::nullopt;", "",
      ["oip/shared_memory.py"]),
     ("server/call/corridor.cc",
-     "    AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));\n", "",
+     "  AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));\n", "",
      ["service_test"]),
     ("server/call/corridor.cc",
      "    AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));"

@@ -183,6 +183,19 @@ TEST_F(SmallService, ACallThatNeedsMoreThanTheServerHoldsIsRefused) {
   EXPECT_TRUE(stub_->Transpose(&again, q, &r).ok());
 }
 
+// Requests of several tensors have no recipes.
+TEST_F(SmallService, SoIsAPipelineOfSeveralTensors) {
+  pb::RunPipelineRequest q;
+  pb::RunPipelineResponse r;
+  grpc::ClientContext c;
+  for (int i = 0; i < 2; ++i) Fill(q.add_inputs(), {100, 200});
+  q.add_ops()->mutable_transpose();
+  const grpc::Status status = stub_->RunPipeline(&c, q, &r);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("--max_inflight_bytes=65536"),
+            std::string::npos);
+}
+
 TEST_F(Service, HealthTellsAndWatchersAreTold) {
   const auto health = grpc::health::v1::Health::NewStub(channel_);
   HealthCheckRequest q;
