@@ -174,6 +174,8 @@ SERVER = [
     ("server/oip/infer.cc",
      "Record(status, absl::Now() - begin, call.report, recipe->model->stats());",
      "", ["recipe_test"]),
+    ("server/oip/infer.cc", "if (!status.ok()) request.head.set_model_name",
+     "if (status.ok()) request.head.set_model_name", ["recipe_test"]),
     ("server/oip/inference.cc", "around.input != inputs_[0].index ||", "",
      ["recipe_test"]),
     ("server/oip/inference.cc", "if (wanted_[i].span) return std::nullopt;", "",

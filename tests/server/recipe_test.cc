@@ -164,8 +164,8 @@ class InferRecipes : public Recipes {
     return AnswerOf(
         [this](grpc::ByteBuffer& message, grpc::ByteBuffer& response,
                const CallContext& call) {
-          InferRequest request;
-          return axis::Infer(message, request, response, call, repository_,
+          request_ = {};
+          return axis::Infer(message, request_, response, call, repository_,
                              regions_);
         },
         bytes, book);
@@ -222,6 +222,7 @@ class InferRecipes : public Recipes {
     return sum;
   }
 
+  InferRequest request_;  // what the last one said
   const Log log_{Log::Format::kText};
   const Repository repository_{"", log_};
   const Regions regions_{false};
@@ -242,6 +243,23 @@ TEST_F(InferRecipes, ChangeNoAnswer) {
     EXPECT_FALSE(Found() && !request.id().empty());
   }
   EXPECT_GT(found, 5000);
+}
+
+// A stream tells its client which request it was that failed.
+TEST_F(InferRecipes, AreAdmittedAndSayWhoseTheyAre) {
+  RecipeBook book;
+  oip::ModelInferRequest request;
+  request.set_model_name("Transpose");
+  AddInput("arg", "UINT8", {2, 2}, "abcd", request);
+  AddInput("input_order", "INT8", {2}, std::string("\1\0", 2), request);
+  const std::string bytes = request.SerializeAsString();
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(Infer(bytes, &book).ends_with("acbd"));
+  ASSERT_TRUE(Found());
+  Admission::Lease all(admission_);
+  ASSERT_TRUE(all.Take((1 << 20) - 1).ok());
+  EXPECT_NE(Infer(bytes, &book).find("server is full"), std::string::npos);
+  EXPECT_EQ(request_.head.model_name(), "Transpose");
 }
 
 // As many bytes as the order takes, which comes first.

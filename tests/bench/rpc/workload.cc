@@ -30,33 +30,28 @@ constexpr uint32_t Delimited(int number) {
   return static_cast<uint32_t>(number) << 3 | 2;
 }
 
-// Everything of a request but its last `payload` bytes: `rest`, which is field
-// 2, and then, in field 1, a tensor that ends in its data.
-std::string Header(const pb::Tensor& tensor, const std::string& rest,
-                   size_t payload) {
+// A request with a tensor in field 1 that ends in `bytes` bytes at `data`, and
+// then `rest`, fields by number as generated code writes them.
+grpc::ByteBuffer Message(const pb::Tensor& tensor, const std::byte* data,
+                         size_t bytes, const std::string& rest) {
   std::string meta = tensor.SerializeAsString();
   {
     StringOutputStream stream(&meta);
     CodedOutputStream out(&stream);
     out.WriteTag(Delimited(pb::Tensor::kDataFieldNumber));
-    out.WriteVarint64(payload);
+    out.WriteVarint64(bytes);
   }
-  std::string header = rest;
+  std::string header;
   {
     StringOutputStream stream(&header);
     CodedOutputStream out(&stream);
     out.WriteTag(Delimited(pb::TransposeRequest::kInputFieldNumber));
-    out.WriteVarint64(meta.size() + payload);
+    out.WriteVarint64(meta.size() + bytes);
   }
-  return header + meta;
-}
-
-grpc::ByteBuffer Message(const std::string& header, const std::byte* payload,
-                         size_t bytes) {
   const grpc::Slice slices[] = {
-      grpc::Slice(header),
-      grpc::Slice(payload, bytes, grpc::Slice::STATIC_SLICE)};
-  return grpc::ByteBuffer(slices, 2);
+      grpc::Slice(header + meta),
+      grpc::Slice(data, bytes, grpc::Slice::STATIC_SLICE), grpc::Slice(rest)};
+  return grpc::ByteBuffer(slices, rest.empty() ? 2 : 3);
 }
 
 }  // namespace
@@ -109,10 +104,10 @@ Exchange Workload::MakeExchange(const std::string& kind) {
     Exchange exchange{service + "StreamPipeline", {}, true, transposed_.get()};
     for (size_t at = 0; at < size(); at += kChunkBytes) {
       const size_t bytes = std::min(kChunkBytes, size() - at);
-      const std::string header =
-          at == 0 ? Header(tensor, first.SerializeAsString(), bytes)
-                  : Header({}, "", bytes);
-      exchange.requests.push_back(Message(header, payload_.get() + at, bytes));
+      const bool is_first = at == 0;
+      exchange.requests.push_back(
+          Message(is_first ? tensor : pb::Tensor(), payload_.get() + at, bytes,
+                  is_first ? first.SerializeAsString() : ""));
     }
     return exchange;
   }
@@ -138,7 +133,7 @@ Exchange Workload::MakeExchange(const std::string& kind) {
     op = request.SerializeAsString();
   }
   return {service + method,
-          {Message(Header(tensor, op, size()), payload_.get(), size())},
+          {Message(tensor, payload_.get(), size(), op)},
           false,
           expected};
 }
