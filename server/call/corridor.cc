@@ -172,7 +172,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
     std::vector<WireTensor> tensors;
     Request rest;
     AXIS_RETURN_IF_ERROR(Unpack(request, tensors, rest));
-    if (tensors.size() == 1 && tensors[0].data)
+    if (call.recipes != nullptr && tensors.size() == 1 && tensors[0].data)
       envelope =
           EnvelopeOf(request, tensors[0].data_end - tensors[0].data->size(),
                      tensors[0].data_end);
@@ -208,15 +208,14 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                                      output.shape));
     AXIS_RETURN_IF_ERROR(CheckResponse(program, inputs, headers, call));
     // The length of strings is in their bytes.
-    if (call.recipes != nullptr && envelope &&
-        inputs[0].data_type != pb::DATA_TYPE_STRING) {
+    if (envelope && inputs[0].data_type != pb::DATA_TYPE_STRING) {
+      std::vector<grpc::Slice> prefixes = PrefixesOf(program, headers);
       Recipe found{.type = Request::descriptor(),
                    .message_bytes = envelope->size() + buffers[0].size(),
                    .envelope = *std::move(envelope),
-                   .program = {},
-                   .prefixes = PrefixesOf(program, headers),
+                   .program = std::move(program),
+                   .prefixes = std::move(prefixes),
                    .shapes = {}};
-      found.program = std::move(program);
       AppendShape(inputs[0], found.shapes);
       recipe = call.recipes->Keep(std::move(found));
     }

@@ -41,7 +41,8 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
 int64_t PackedBytes(const oip::ModelInferResponse& head,
                     std::span<const int64_t> outputs);
 
-// What is in the response before each of the outputs, of so many bytes.
+// What is in the response before each of the outputs, of so many bytes; all of
+// it if there are none.
 std::vector<grpc::Slice> PrefixesOf(const oip::ModelInferResponse& head,
                                     std::span<const int64_t> outputs);
 
