@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "server/connections/accept.h"
+#include "server/connections/conversation.h"
 #include "server/connections/linger.h"
 #include "server/connections/sockets.h"
 #include "server/options.h"
@@ -212,9 +213,8 @@ std::string Complaint(const Options& options) {
 // left to whoever scrapes, and to files that are read again.
 constexpr int64_t kOwnFiles = 64, kSpareFiles = 48;
 
-// From so many changes of who is sent to between two ticks on, several clients
-// are served at once; probes of health make one or two.
-constexpr int64_t kSharedChanges = 20;
+// What the open streams may take for each connection that may be, in bytes.
+constexpr int64_t kStreamBytesPerConnection = 128 << 10;
 
 // Waits for one of `signals`, calling `tick` about once a second, until one
 // arrives or `deadline` passes.
@@ -259,6 +259,9 @@ int Main(int argc, char** argv) {
   }
   LimitFiles(kOwnFiles + options.max_connections);
   TakeConnectionsUpTo(FileLimit() - std::min(kSpareFiles, FileLimit() / 2));
+  // A client alone may have as many as it is told.
+  LimitStreams(std::max(kMaxStreams * StreamBytes(kMaxBlockBytes),
+                        kStreamBytesPerConnection * options.max_connections));
   // Before any thread is started, so that all of them leave these to us.
   sigset_t signals;
   sigemptyset(&signals);
@@ -273,12 +276,10 @@ int Main(int argc, char** argv) {
     log.Error(server.status().message());
     return kCannotStart;
   }
-  int64_t changes = 0, refused = 0;
   const auto tick = [&] {
-    const int64_t before = std::exchange(changes, SenderChanges());
-    const int64_t refused_before = std::exchange(refused, RefusedConnections());
-    (*server)->Tick(/*is_shared=*/changes - before >= kSharedChanges,
-                    refused - refused_before);
+    (*server)->Tick({.sender_changes = SenderChanges(),
+                     .refused = RefusedConnections(),
+                     .hung_up = HungUpConnections()});
   };
   WaitForSignal(signals, absl::InfiniteFuture(), tick);
   log.Info("draining", {{"delay", absl::FormatDuration(options.drain_delay)}});

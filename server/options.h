@@ -49,7 +49,8 @@ struct Options {
   int64_t max_inflight_bytes = int64_t{2} << 30;
 
   // Connections at a time; more are closed as they come. gRPC keeps up to
-  // 100 KiB for each with TLS, 20 KiB without, whatever it is used for.
+  // 100 KiB for each with TLS, 20 KiB without; and the calls that are open on
+  // all together may take 128 KiB for each that may be.
   int64_t max_connections = 1024;
 
   // Calls of more than a moment (large, compressed, streams) under way at a

@@ -9,12 +9,14 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "kernels/copy/buffer_pool.h"
 #include "kernels/status.h"
+#include "server/connections/conversation.h"
 #include "server/guard/guard.h"
 #include "server/guard/watched_files.h"
 #include "server/models/repository.h"
@@ -46,6 +48,10 @@ constexpr absl::Duration kHandshakeTimeout = absl::Seconds(20);
 // Clients may ask us as often as this. gRPC's own five minutes would close the
 // connections of clients that keep theirs alive more carefully than that.
 constexpr absl::Duration kMinClientPing = absl::Seconds(5);
+
+// From so many changes of who is sent to between two ticks on, several clients
+// are served at once; probes of health make one or two.
+constexpr int64_t kSharedChanges = 20;
 
 // There may be one thread that polls to so many that compute.
 constexpr int kThreadsPerPoller = 2;
@@ -127,8 +133,10 @@ class AxisServer final : public Server {
     pollers_.reset();
   }
 
-  void Tick(bool is_shared, int64_t refused) override {
-    pollers_->Adjust(is_shared);
+  void Tick(const ConnectionCounts& seen) override {
+    const ConnectionCounts before = std::exchange(seen_, seen);
+    pollers_->Adjust(seen.sender_changes - before.sender_changes >=
+                     kSharedChanges);
     metrics_.SetPollers(pollers_->count());
     const int64_t begun = metrics_.begun();
     const bool busy = begun != last_begun_ || metrics_.inflight() > 0;
@@ -137,13 +145,7 @@ class AxisServer final : public Server {
     pool_->Trim(std::chrono::seconds(kIdleTicks));
     if (idle_ticks_ == kIdleTicks) ReleaseFreeMemory();
     files_->Reload();
-    if (refused == 0) return;
-    metrics_.RecordRefusedConnections(refused);
-    log_.Warning("connections refused",
-                 {{"max_connections", options_.max_connections},
-                  {"open_files", OpenFiles()},
-                  {"may_open", FileLimit()},
-                  {"times", refused}});
+    TellClosed(seen.refused - before.refused, seen.hung_up - before.hung_up);
   }
 
  private:
@@ -151,6 +153,19 @@ class AxisServer final : public Server {
     health_->Set(name, serving);
     if (health_listener_ != nullptr)
       health_listener_->health().Set(name, serving);
+  }
+
+  void TellClosed(int64_t refused, int64_t hung_up) {
+    metrics_.RecordClosedConnections(refused, hung_up);
+    if (refused > 0)
+      log_.Warning("connections refused",
+                   {{"max_connections", options_.max_connections},
+                    {"open_files", OpenFiles()},
+                    {"may_open", FileLimit()},
+                    {"times", refused}});
+    if (hung_up > 0)
+      log_.Warning("connections hung up: too many streams, resets or headers",
+                   {{"max_streams", kMaxStreams}, {"times", hung_up}});
   }
 
   void MakeServices() {
@@ -211,6 +226,7 @@ class AxisServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0);
     // Else a second server could share the port, and half the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
     const auto set = [&builder](const char* argument, absl::Duration time) {
       builder.AddChannelArgument(
           argument, static_cast<int>(absl::ToInt64Milliseconds(time)));
@@ -262,6 +278,7 @@ class AxisServer final : public Server {
   std::unique_ptr<grpc::Server> server_;
   std::vector<int> ports_;
   std::optional<Pollers> pollers_;
+  ConnectionCounts seen_;
   int64_t last_begun_ = 0;
   int idle_ticks_ = 0;
 };

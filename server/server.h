@@ -1,6 +1,7 @@
 // The server: builds everything an axisd is made of, and takes it down again.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,6 +10,13 @@
 #include "server/process/log.h"
 
 namespace axis {
+
+// What was seen of connections so far.
+struct ConnectionCounts {
+  int64_t sender_changes = 0;  // how often one was sent to after another one
+  int64_t refused = 0;         // closed as they came, for there were too many
+  int64_t hung_up = 0;         // closed because they asked for too much
+};
 
 class Server {
  public:
@@ -28,10 +36,8 @@ class Server {
   // cancels them. Second half of a drain; call once, before destruction.
   virtual void Shutdown() = 0;
 
-  // Housekeeping, to be called about once a second; `is_shared` says whether
-  // several connections were served at once meanwhile, `refused` how many
-  // others were not taken.
-  virtual void Tick(bool is_shared, int64_t refused) = 0;
+  // Housekeeping, to be called about once a second.
+  virtual void Tick(const ConnectionCounts& seen) = 0;
 };
 
 }  // namespace axis

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <mutex>
 
+#include "server/connections/conversations.h"
 #include "server/connections/linger.h"
 
 namespace {
@@ -62,6 +63,7 @@ extern "C" int accept4(int listener, sockaddr* address, socklen_t* size,
       continue;
     }
     if (connection >= 0) {
+      axis::BeginConversation(connection);
       axis::CloseGently(connection);
       WidenIfUnix(connection);
       return connection;

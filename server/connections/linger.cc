@@ -16,6 +16,8 @@
 #include <thread>
 #include <vector>
 
+#include "server/connections/conversations.h"
+
 namespace axis {
 namespace {
 
@@ -154,6 +156,7 @@ extern "C" int shutdown(int connection, int how) {
 }
 
 extern "C" int close(int descriptor) {
+  axis::EndConversation(descriptor);
   if (!axis::connections.Remove(descriptor)) return axis::Close(descriptor);
   axis::Shutdown(descriptor, SHUT_WR);
   if (axis::IsOpen(descriptor) && axis::waiter().Take(descriptor)) return 0;

@@ -1,18 +1,22 @@
 // What gRPC asks of the kernel about its sockets, and gets otherwise. The
 // linker takes these functions before those of the C library, for gRPC too.
 //
-// recvmsg() corrects what the kernel says of how much more there is (TCP_INQ):
-// "nothing" although a reset has come. gRPC believes it: when the last bytes of
-// a client and its reset are read late and at once, the call would hold its
-// memory until --keepalive finds the client gone.
+// recvmsg() and sendmsg() tell conversations what passes; of a client that asks
+// for too much, nothing does.
 //
-// sendmsg() sends large answers in turns while others send as well. gRPC offers
-// all that the peer has room for, which over loopback were 34 MiB at once: 7 ms
-// in which the kernel does not let go of the CPU, and the polling thread sees
-// no other call. A turn over, the socket seems to be full, and whoever is owed
-// the CPU gets it; then epoll, told so by epoll_ctl(), finds room again, after
-// what else has come. Alone, a client of 16 MiB would lose a fifth by it; 64
-// clients of 1 MiB a third, sent to after the caches have lost their answers.
+// recvmsg() also corrects what the kernel says of how much more there is
+// (TCP_INQ): "nothing" although a reset has come. gRPC believes it: when the
+// last bytes of a client and its reset are read late and at once, the call
+// would hold its memory until --keepalive finds the client gone.
+//
+// sendmsg() also sends large answers in turns while others send as well. gRPC
+// offers all that the peer has room for, which over loopback were 34 MiB at
+// once: 7 ms in which the kernel does not let go of the CPU, and the polling
+// thread sees no other call. A turn over, the socket seems to be full, and
+// whoever is owed the CPU gets it; then epoll, told so by epoll_ctl(), finds
+// room again, after what else has come. Alone, a client of 16 MiB would lose a
+// fifth by it; 64 clients of 1 MiB a third, sent to after the caches have lost
+// their answers.
 #include "server/connections/sockets.h"
 
 #include <netinet/in.h>
@@ -32,6 +36,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "server/connections/conversations.h"
 
 namespace {
 
@@ -84,6 +90,12 @@ bool HasCompany(int socket) {
   return now - g_changed.load(std::memory_order_relaxed) < kCompanyMs;
 }
 
+ssize_t Send(int socket, const msghdr& message, int flags) {
+  const ssize_t sent = syscall(SYS_sendmsg, socket, &message, flags);
+  if (sent > 0) axis::SayTo(socket, message, static_cast<size_t>(sent));
+  return sent;
+}
+
 int ControlEpoll(int epoll, int operation, int socket, epoll_event* event) {
   return static_cast<int>(
       syscall(SYS_epoll_ctl, epoll, operation, socket, event));
@@ -128,7 +140,11 @@ extern "C" {
 
 ssize_t recvmsg(int socket, msghdr* message, int flags) {
   const ssize_t received = syscall(SYS_recvmsg, socket, message, flags);
-  if (received <= 0) return received;
+  if (received <= 0 || (flags & MSG_ERRQUEUE) != 0) return received;
+  if (!axis::HearFrom(socket, *message, static_cast<size_t>(received))) {
+    errno = ECONNRESET;
+    return -1;
+  }
   int* const left = FindLeft(*message);
   if (left != nullptr && *left == 0 && IsReset(socket)) *left = 1;
   return received;
@@ -150,7 +166,7 @@ int epoll_ctl(int epoll, int operation, int socket,
 ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   Polled* const polled = FindPolled(socket);
   if (polled == nullptr || !polled->is_polled)
-    return syscall(SYS_sendmsg, socket, message, flags);
+    return Send(socket, *message, flags);
   const bool has_company = HasCompany(socket);
   if (EndsTurn(socket, *polled)) {
     errno = EAGAIN;
@@ -161,7 +177,7 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   for (const iovec& piece : offered) bytes += piece.iov_len;
   polled->is_in_turns = has_company && bytes > kTurnBytes &&
                         (polled->is_in_turns || bytes > kLargeBytes);
-  if (!polled->is_in_turns) return syscall(SYS_sendmsg, socket, message, flags);
+  if (!polled->is_in_turns) return Send(socket, *message, flags);
   std::array<iovec, kTurnPieces> pieces;
   size_t count = 0;
   for (bytes = 0; bytes < kTurnBytes && count < pieces.size(); ++count) {
@@ -172,7 +188,7 @@ ssize_t sendmsg(int socket, const msghdr* message, int flags) {
   msghdr turn = *message;
   turn.msg_iov = pieces.data();
   turn.msg_iovlen = count;
-  const ssize_t sent = syscall(SYS_sendmsg, socket, &turn, flags);
+  const ssize_t sent = Send(socket, turn, flags);
   polled->turn_is_over = sent == static_cast<ssize_t>(bytes);
   return sent;
 }

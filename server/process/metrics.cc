@@ -114,6 +114,7 @@ class Metrics::Gauges final : public prometheus::Collectable {
 };
 
 constexpr char kConnections[] = "connections";
+constexpr char kStreams[] = "streams";
 
 Metrics::Metrics(const std::vector<std::string>& methods,
                  const Admission& admission, const Log& log)
@@ -178,7 +179,7 @@ Metrics::Metrics(const std::vector<std::string>& methods,
            .Register(*registry_);
   for (const char* reason :
        {"message_bytes", "inflight_bytes", "inflight_calls", "client_share",
-        "access", kConnections})
+        "access", kConnections, kStreams})
     rejected_->Add({{"reason", reason}});
 }
 
@@ -189,9 +190,11 @@ std::vector<std::weak_ptr<prometheus::Collectable>> Metrics::Collectables()
   return {registry_, gauges_};
 }
 
-void Metrics::RecordRefusedConnections(int64_t count) {
+void Metrics::RecordClosedConnections(int64_t refused, int64_t hung_up) {
   rejected_->Add({{"reason", kConnections}})
-      .Increment(static_cast<double>(count));
+      .Increment(static_cast<double>(refused));
+  rejected_->Add({{"reason", kStreams}})
+      .Increment(static_cast<double>(hung_up));
 }
 
 void Metrics::Record(size_t index, const CallReport& report) {

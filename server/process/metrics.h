@@ -61,8 +61,8 @@ class Metrics {
   // Tells of a finished call of methods[method].
   void Record(size_t method, const CallReport& report);
 
-  // Tells of connections that were not taken.
-  void RecordRefusedConnections(int64_t count);
+  // Tells of connections that were closed as they came, and later.
+  void RecordClosedConnections(int64_t refused, int64_t hung_up);
 
   // A call has begun, or one has ended.
   void CallBegins() { ++begun_, ++inflight_; }

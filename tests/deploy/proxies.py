@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""Two attacks that nothing in a server of gRPC 1.51 stops: headers over many
-CONTINUATION frames, and streams that are opened and reset. What they cost axisd
-as it is, and behind the proxies of deploy/proxy.
+"""Two attacks, headers over many CONTINUATION frames and streams that are opened
+and reset: what they cost axisd as it is, and behind the proxies of deploy/proxy,
+where who attacks shares connections to axisd with everybody.
 
 Usage: proxies.py AXISD
 
@@ -27,7 +27,7 @@ PART_BYTES = 1024  # in a frame: the more frames, the worse
 RESET_SECONDS = 2.0
 FLAGS = ("--max_message_bytes=4MiB", "--max_inflight_bytes=64MiB",
          "--max_idle_bytes=16MiB")
-BOUND = 64 * MIB + 2 * (64 + 4) * MIB + 16 * MIB  # by README.md, but for connections
+BOUND = 64 * MIB + 2 * (64 + 4) * MIB + 16 * MIB  # by README.md, of no connection
 CONTINUATION = 9
 CALL = b"".join(http2.literal(k, v) for k, v in (
     (":method", "POST"), (":scheme", "http"),
@@ -94,62 +94,52 @@ def cpu(server: Axisd) -> float:
 
 
 def is_well(server: Axisd) -> float:
-    """The seconds until a newcomer learns that all is well, or infinity."""
+    """The seconds until a newcomer learns that all is well, or infinity. What
+    nginx still has open may be all that it may be, and a newcomer turned away."""
     start = time.monotonic()
     request = pb.TransposeRequest(input=pb.Tensor(
         data_type="DATA_TYPE_U8", shape=[2, 2], data=b"abcd"))
     request.op.SetInParent()
-    with channel(server.address) as link:
-        health = outcome(health_pb2_grpc.HealthStub(link).Check,
-                         health_pb2.HealthCheckRequest(), timeout=20)
-        answer = outcome(stubs.TensorServiceStub(link).Transpose, request,
-                         timeout=20)
-    good = (getattr(health, "status", 0) == 1 and
-            getattr(answer, "output", pb.Tensor()).data == b"acbd")
-    return time.monotonic() - start if good else float("inf")
+    while time.monotonic() < start + 20:
+        with channel(server.address) as link:
+            health = outcome(health_pb2_grpc.HealthStub(link).Check,
+                             health_pb2.HealthCheckRequest(), timeout=20)
+            answer = outcome(stubs.TensorServiceStub(link).Transpose, request,
+                             timeout=20)
+        if (getattr(health, "status", 0) == 1 and
+                getattr(answer, "output", pb.Tensor()).data == b"acbd"):
+            return time.monotonic() - start
+    return float("inf")
 
 
-def attack(check: Checks, server: Axisd, way: str, port: int) -> dict:
-    """What each attack by `port` costs the server, in seconds of CPU."""
-    costs = {}
+def attack(check: Checks, server: Axisd, way: str, port: int) -> None:
     for name, how in (("headers", send_headers), ("resets", reset_streams)):
         before = cpu(server)
         done = how(port)
         seconds = is_well(server)
         time.sleep(0.3)
-        costs[name] = cpu(server) - before
+        cost = cpu(server) - before
         peak = server.memory("VmHWM")
         what = (f"{done / MIB:.1f} MiB of headers" if name == "headers" else
                 f"{done} streams reset")
-        print(f"{way}, {what}: {costs[name]:.2f} s of CPU, "
+        print(f"{way}, {what}: {cost:.2f} s of CPU, "
               f"peak {peak / MIB:.0f} MiB, a newcomer is answered in "
               f"{seconds * 1e3:.0f} ms", flush=True)
         check(f"{way}, {name}: axisd is well", seconds < 20, seconds)
-        # Resets are not: each takes some 10 KiB while they last.
-        if name == "headers":
-            check(f"{way}, {name}: memory is bounded", peak < BOUND, peak)
-    return costs
+        check(f"{way}, {name}: memory is bounded", peak < BOUND, peak)
 
 
 def main() -> None:
     check = Checks()
     with Axisd(sys.argv[1], *FLAGS) as server:
-        bare = attack(check, server, "no proxy", server.port)
+        attack(check, server, "no proxy", server.port)
     for way in ("nginx", "haproxy"):
         with (Axisd(sys.argv[1], *FLAGS) as server,
               balanced(way, [server.port] * 3) as target):
             if target is None:
                 continue
-            costs = attack(check, server, way,
-                           int(target.rpartition(":")[2]))
-            peak = server.memory("VmHWM")
-        check(f"{way} keeps the headers away", costs["headers"] < 0.3, costs)
-        # haproxy 2.6 passes on much of what is reset; it has no limit either.
-        if way == "nginx":
-            check("nginx takes most of the resets",
-                  costs["resets"] < bare["resets"] / 2, (bare, costs))
-            check("and memory is bounded", peak < BOUND, peak)
-    check.finish("attacks that a proxy must stop")
+            attack(check, server, way, int(target.rpartition(":")[2]))
+    check.finish("floods through proxies")
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def memory_needed(flags: dict) -> int:
     return (64 * MIB + 2 * (quantity(flags["max_inflight_bytes"]) +
                             quantity(flags["max_message_bytes"])) +
             quantity(flags["max_idle_bytes"]) +
-            int(flags.get("max_connections", 1024)) * 128 * 1024)
+            int(flags.get("max_connections", 1024)) * 256 * 1024)
 
 
 def complaints(manifests: list, overlay: str) -> list:

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
-"""What an ill-meaning or broken client can do to axisd, and what it costs.
+"""What messages of an ill-meaning or broken client can do to axisd, and what that
+costs.
 
-Usage: attacks.py AXISD
+Usage: messages.py AXISD
 """
 
 import os

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The attacks of attacks.py, and what honest clients do meanwhile, in a memory
+"""The attacks of messages.py and floods.py, and what honest clients do meanwhile, in a memory
 limit of 256 MiB that the kernel keeps: axisd must live.
 
 Usage: small.py AXISD
@@ -8,6 +8,7 @@ Skipped, loudly, where this process may not make a cgroup.
 """
 
 import contextlib
+import socket
 import sys
 import threading
 from pathlib import Path
@@ -16,13 +17,14 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "e2e"))
 
 import http2
-from attacks import (STREAM, TRANSPOSE, bomb, check_corrupt_compression,
-                     check_noise, check_slow_scrapers, is_well)
+from floods import FLOODS
+from messages import (STREAM, TRANSPOSE, bomb, check_corrupt_compression,
+                      check_noise, check_slow_scrapers, is_well)
 from cgroup import NoCgroup, cgroup
 from harness import MIB, SKIP, Axisd, Checks, Refusal, outcome, pb
 
 LIMIT = 256 * MIB
-# 64 MiB + 2 x (32 + 8) MiB + 16 MiB + 256 x 128 KiB = 192 MiB, by README.md.
+# 64 MiB + 2 x (32 + 8) MiB + 16 MiB + 256 x 256 KiB = 224 MiB, by README.md.
 FLAGS = ("--max_message_bytes=8MiB", "--max_inflight_bytes=32MiB",
          "--max_idle_bytes=16MiB", "--max_connections=256")
 
@@ -41,6 +43,24 @@ def half_sent(server: Axisd, count: int) -> None:
         thread.start()
     for thread in threads:
         thread.join()
+
+
+def flooded(server: Axisd) -> None:
+    """Every flood, from ten connections at once."""
+    def send(data: bytes) -> None:
+        with contextlib.suppress(OSError):
+            with socket.create_connection(("127.0.0.1", server.port)) as link:
+                link.settimeout(3)
+                link.sendall(data)
+
+    for flood in FLOODS:
+        data = http2.PREFACE + b"".join(map(flood.frames, range(20_000)))
+        threads = [threading.Thread(target=send, args=(data,))
+                   for _ in range(10)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
 
 
 def honest(server: Axisd, stop: threading.Event, found: list) -> None:
@@ -71,6 +91,8 @@ def attack(check: Checks, axisd: str) -> None:
             half_sent(server, 16)
             check("messages of which the end never comes leave it well",
                   is_well(server))
+            flooded(server)
+            check("floods of frames leave it well", is_well(server))
             check_noise(check, server)
             check_corrupt_compression(check, server)
             check_slow_scrapers(check, server)
