@@ -19,6 +19,7 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "server/connections/accept.h"
+#include "server/connections/callers.h"
 #include "server/connections/conversation.h"
 #include "server/connections/linger.h"
 #include "server/connections/sockets.h"
@@ -209,9 +210,8 @@ std::string Complaint(const Options& options) {
   return "";
 }
 
-// Open files that are not connections of clients, and those of them that are
-// left to whoever scrapes, and to files that are read again.
-constexpr int64_t kOwnFiles = 64, kSpareFiles = 48;
+// Open files that are not calls' connections: our own, and of who scrapes.
+constexpr int64_t kOwnFiles = 64;
 
 // What the open streams may take for each connection that may be, in bytes.
 constexpr int64_t kStreamBytesPerConnection = 128 << 10;
@@ -258,7 +258,7 @@ int Main(int argc, char** argv) {
     return kBadFlags;
   }
   LimitFiles(kOwnFiles + options.max_connections);
-  TakeConnectionsUpTo(FileLimit() - std::min(kSpareFiles, FileLimit() / 2));
+  LimitConnections(std::max<int64_t>(1, FileLimit() - kOwnFiles));
   // A client alone may have as many as it is told.
   LimitStreams(std::max(kMaxStreams * StreamBytes(kMaxBlockBytes),
                         kStreamBytesPerConnection * options.max_connections));

@@ -11,11 +11,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <mutex>
 
+#include "server/connections/callers.h"
 #include "server/connections/conversations.h"
 #include "server/connections/linger.h"
 
@@ -26,7 +29,6 @@ std::mutex mutex;
 // so that its client learns of it. Guarded by `mutex`.
 int reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
-std::atomic<int64_t> most{INT64_MAX};  // descriptors, for one more to be kept
 std::atomic<int64_t> refusals{0};
 
 int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
@@ -38,35 +40,35 @@ int Accept(int listener, sockaddr* address, socklen_t* size, int flags) {
 // costs a wakeup: answers of 1 to 16 MiB take 0.9 times as long with this.
 constexpr int kUnixBufferBytes = 1 << 20;
 
-void WidenIfUnix(int connection) {
-  int domain = 0;
-  socklen_t size = sizeof(domain);
-  if (getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
-      domain == AF_UNIX)
-    setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kUnixBufferBytes,
-               sizeof(kUnixBufferBytes));
+void Widen(int connection) {
+  setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kUnixBufferBytes,
+             sizeof(kUnixBufferBytes));
 }
 
 }  // namespace
-
-void axis::TakeConnectionsUpTo(int64_t files) { most = files; }
 
 int64_t axis::RefusedConnections() { return refusals; }
 
 extern "C" int accept4(int listener, sockaddr* address, socklen_t* size,
                        int flags) {
   for (;;) {
-    const int connection = Accept(listener, address, size, flags);
-    // The kernel gives out the lowest number that is free.
-    if (connection >= most) {
-      close(connection), ++refusals;
-      continue;
-    }
-    if (connection >= 0) {
+    sockaddr_storage peer{};
+    socklen_t peer_size = sizeof(peer);
+    const int connection =
+        Accept(listener, reinterpret_cast<sockaddr*>(&peer), &peer_size, flags);
+    if (connection >= 0 && axis::Admit(connection, peer)) {
+      if (address != nullptr) {
+        std::memcpy(address, &peer, std::min(*size, peer_size));
+        *size = peer_size;
+      }
       axis::BeginConversation(connection);
       axis::CloseGently(connection);
-      WidenIfUnix(connection);
+      if (peer.ss_family == AF_UNIX) Widen(connection);
       return connection;
+    }
+    if (connection >= 0) {
+      close(connection), ++refusals;
+      continue;
     }
     if (errno != EMFILE && errno != ENFILE) return connection;
     const std::lock_guard lock(mutex);

@@ -5,11 +5,7 @@
 
 namespace axis {
 
-// From now on connections are closed as they come while `files` descriptors are
-// open, so that there are some left for scrapes and files.
-void TakeConnectionsUpTo(int64_t files);
-
-// How many were closed so far.
+// How many were closed as they came, so far: callers.h has who may stay.
 int64_t RefusedConnections();
 
 }  // namespace axis

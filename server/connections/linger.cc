@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/connections/callers.h"
 #include "server/connections/conversations.h"
 
 namespace axis {
@@ -30,6 +31,7 @@ constexpr size_t kMaxLingering = 256;
 constexpr size_t kMaxDescriptors = 1 << 20;
 
 int Close(int descriptor) {
+  Leave(descriptor);
   return static_cast<int>(syscall(SYS_close, descriptor));
 }
 

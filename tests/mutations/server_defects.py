@@ -59,8 +59,8 @@ SERVER = [
     # As many connections as the system allows, for as long as they like.
     ("server/main.cc", "LimitFiles(kOwnFiles + options.max_connections);", "",
      ["guard/connections.py"]),
-    ("server/connections/accept.cc", "if (connection >= most) {",
-     "if (false) {", ["guard/connections.py"]),
+    ("server/connections/accept.cc", " && axis::Admit(connection, peer)", "",
+     ["guard/connections.py"]),
     ("server/server.cc",
      "    set(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, kHandshakeTimeout);\n", "",
      ["guard/connections.py"]),
@@ -282,4 +282,17 @@ SERVER = [
     ("server/server.cc",
      "    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);\n",
      "", ["attacks/floods.py"]),
+    # One address takes all places, or gives none back.
+    ("server/connections/callers.cc", " || own >= kShare * left", "",
+     ["callers_test"]),
+    ("server/connections/callers.cc", "left <= 0 || ", "", ["callers_test"]),
+    ("server/connections/callers.cc",
+     "    if (--own->second == 0) connections_of_.erase(own);\n", "",
+     ["callers_test"]),
+    ("server/connections/callers.cc", "    network_of_.erase(found);\n", "",
+     ["callers_test"]),
+    ("server/connections/callers.cc", "IN6_IS_ADDR_V4MAPPED(&address)", "false",
+     ["callers_test"]),
+    ("server/connections/linger.cc", "  Leave(descriptor);\n", "",
+     ["guard/connections.py"]),
 ]
