@@ -159,10 +159,10 @@ absl::Status Execute(const Program& program, std::vector<Payload>& buffers,
 template <class Request>
 absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                    const CallContext& call) {
-  absl::Status status;
-  std::shared_ptr<const Recipe> recipe =
-      ServeByRecipe(Request::descriptor(), request, response, call, status);
-  if (recipe != nullptr) return status;
+  if (const Served served =
+          ServeByRecipe(Request::descriptor(), request, response, call);
+      served.recipe != nullptr)
+    return served.status;
   std::vector<Input> inputs;
   std::vector<Op> ops;
   std::optional<Envelope> envelope;
@@ -193,6 +193,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
   }
   Program program;
   std::vector<pb::Tensor> headers;
+  std::shared_ptr<const Recipe> recipe;
   {
     const Phase phase(call, CallReport::kCompile);
     std::vector<InputSpec> specs;
@@ -215,13 +216,14 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
                    .envelope = *std::move(envelope),
                    .program = std::move(program),
                    .prefixes = std::move(prefixes),
+                   .prefix_id_begin = 0,
                    .shapes = {}};
       AppendShape(inputs[0], found.shapes);
       recipe = call.recipes->Keep(std::move(found));
     }
   }
   if (recipe != nullptr)
-    return Follow(*recipe, std::move(buffers[0]), response, call);
+    return Follow(*recipe, /*id=*/"", std::move(buffers[0]), response, call);
   AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   {
     const Phase phase(call, CallReport::kCopy);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/container/inlined_vector.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "kernels/status.h"
@@ -55,12 +57,30 @@ bool AreAt(std::span<const grpc::Slice> slices, size_t begin,
                       });
 }
 
+bool IsAsciiAt(std::span<const grpc::Slice> slices, size_t begin, size_t size) {
+  return ForEachPiece(slices, begin, size, [](absl::string_view piece) {
+    return absl::c_all_of(piece, absl::ascii_isascii);
+  });
+}
+
 // Whether the message that `slices` make up begins and ends as `envelope`.
 bool IsIn(const Envelope& envelope, std::span<const grpc::Slice> slices,
           int64_t message_bytes) {
-  const auto& [head, tail] = envelope;
-  return AreAt(slices, 0, head) &&
+  const absl::string_view head = envelope.head, tail = envelope.tail;
+  const size_t id_end = envelope.id_begin + envelope.id_bytes;
+  return AreAt(slices, 0, head.substr(0, envelope.id_begin)) &&
+         IsAsciiAt(slices, envelope.id_begin, envelope.id_bytes) &&
+         AreAt(slices, id_end, head.substr(id_end)) &&
          AreAt(slices, static_cast<size_t>(message_bytes) - tail.size(), tail);
+}
+
+// What is in the response before the first output.
+grpc::Slice FirstPrefix(const Recipe& recipe, absl::string_view id) {
+  const grpc::Slice& prefix = recipe.prefixes.front();
+  if (id.empty()) return prefix;
+  std::string named(prefix.begin(), prefix.end());
+  named.replace(recipe.prefix_id_begin, id.size(), id.data(), id.size());
+  return grpc::Slice(named);
 }
 
 }  // namespace
@@ -108,7 +128,7 @@ std::shared_ptr<const Recipe> RecipeBook::Keep(Recipe recipe) {
   return kept;
 }
 
-absl::Status Follow(const Recipe& recipe, Payload data,
+absl::Status Follow(const Recipe& recipe, absl::string_view id, Payload data,
                     grpc::ByteBuffer& response, const CallContext& call) {
   AXIS_RETURN_IF_ERROR(call.lease.Take(recipe.program.peak_bytes));
   std::vector<Payload> buffers;
@@ -121,7 +141,7 @@ absl::Status Follow(const Recipe& recipe, Payload data,
   const Phase phase(call, CallReport::kPack);
   absl::InlinedVector<grpc::Slice, 4> slices;
   for (size_t i = 0; i < recipe.prefixes.size(); ++i) {
-    slices.push_back(recipe.prefixes[i]);
+    slices.push_back(i == 0 ? FirstPrefix(recipe, id) : recipe.prefixes[i]);
     const auto buffer = static_cast<size_t>(recipe.program.outputs[i].buffer);
     const std::vector<grpc::Slice>& bytes = buffers[buffer].slices();
     slices.insert(slices.end(), bytes.begin(), bytes.end());
@@ -131,28 +151,31 @@ absl::Status Follow(const Recipe& recipe, Payload data,
   return absl::OkStatus();
 }
 
-std::shared_ptr<const Recipe> ServeByRecipe(
-    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
-    grpc::ByteBuffer& response, const CallContext& call, absl::Status& status) {
-  if (call.recipes == nullptr) return nullptr;
-  std::shared_ptr<const Recipe> recipe;
+Served ServeByRecipe(const google::protobuf::Descriptor* type,
+                     grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                     const CallContext& call) {
+  Served served;
+  if (call.recipes == nullptr) return served;
   Payload data;
   {
     const Phase phase(call, CallReport::kUnpack);
     std::vector<grpc::Slice> slices;
     slices.reserve(4);
-    if (!request.Dump(&slices).ok()) return nullptr;
-    recipe = call.recipes->Find(type, slices);
-    if (recipe == nullptr) return nullptr;
-    if (call.report.wants_shapes) call.report.shapes = recipe->shapes;
+    if (!request.Dump(&slices).ok()) return served;
+    served.recipe = call.recipes->Find(type, slices);
+    if (served.recipe == nullptr) return served;
+    const auto& [head, tail, id_begin, id_bytes] = served.recipe->envelope;
+    served.id = BytesAt(slices, id_begin, id_bytes);
+    if (call.report.wants_shapes) call.report.shapes = served.recipe->shapes;
     data = Payload(std::move(slices));
-    const Envelope& envelope = recipe->envelope;
-    data.Narrow(static_cast<int64_t>(envelope.head.size()),
-                recipe->message_bytes - envelope.size());
+    data.Narrow(static_cast<int64_t>(head.size()),
+                served.recipe->message_bytes -
+                    static_cast<int64_t>(head.size() + tail.size()));
     request.Clear();
   }
-  status = Follow(*recipe, std::move(data), response, call);
-  return recipe;
+  served.status =
+      Follow(*served.recipe, served.id, std::move(data), response, call);
+  return served;
 }
 
 }  // namespace axis

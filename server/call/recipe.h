@@ -1,5 +1,5 @@
 // Recipes: what has been found out about a request, kept for the next one that
-// differs from it in nothing but the bytes of its tensor.
+// differs from it in nothing but the bytes of its tensor, and in its id.
 //
 // Clients send the same shapes over and over. For a small tensor it takes
 // longer to read, check and compile what is asked for than to do it.
@@ -10,6 +10,7 @@
 #include <grpcpp/support/slice.h>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "kernels/program.h"
 #include "server/wire/payload.h"
 
@@ -31,6 +33,8 @@ class Model;
 // writes fields by number, an op after the data; others write it before.
 struct Envelope {
   std::string head, tail;
+  // Where in the head is the id, which any other text of ASCII may replace.
+  size_t id_begin = 0, id_bytes = 0;
 
   int64_t size() const {
     return static_cast<int64_t>(head.size() + tail.size());
@@ -46,6 +50,7 @@ struct Recipe {
   Envelope envelope;
   Program program;
   std::vector<grpc::Slice> prefixes;  // of the response: before each output
+  size_t prefix_id_begin = 0;         // where the first one has the id
   std::string shapes;                 // as of a CallReport
   const Model* model = nullptr;       // that counts it; of ModelInfer only
 };
@@ -77,14 +82,20 @@ class RecipeBook {
   std::array<Shelf, 16> shelves_;
 };
 
-// Serves the request of `recipe` that holds `data`.
-absl::Status Follow(const Recipe& recipe, Payload data,
+// Serves the request of `recipe` that holds `data`, and has another `id` unless
+// that is empty.
+absl::Status Follow(const Recipe& recipe, absl::string_view id, Payload data,
                     grpc::ByteBuffer& response, const CallContext& call);
 
-// Serves `request` if `call` knows a recipe for it, and returns that, and in
-// `status` what became of it; null if there is none.
-std::shared_ptr<const Recipe> ServeByRecipe(
-    const google::protobuf::Descriptor* type, grpc::ByteBuffer& request,
-    grpc::ByteBuffer& response, const CallContext& call, absl::Status& status);
+struct Served {
+  std::shared_ptr<const Recipe> recipe;  // null: it was not
+  std::string id;                        // of the request, if it has one
+  absl::Status status;
+};
+
+// Serves `request` if `call` knows a recipe for it.
+Served ServeByRecipe(const google::protobuf::Descriptor* type,
+                     grpc::ByteBuffer& request, grpc::ByteBuffer& response,
+                     const CallContext& call);
 
 }  // namespace axis

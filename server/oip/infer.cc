@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "server/call/recipe.h"
 #include "server/oip/inference.h"
 
@@ -11,11 +14,11 @@ namespace axis {
 namespace {
 
 // What lies around the largest of the raw contents. Nullopt if that is much, or
-// if the next request would differ in more: it has an id, or inputs elsewhere.
+// if the next request would differ in more: it has inputs elsewhere.
 std::optional<RawEnvelope> RawEnvelopeOf(const grpc::ByteBuffer& message,
                                          const InferRequest& request) {
   const std::vector<Payload>& raw = request.raw;
-  if (raw.empty() || !request.head.id().empty() ||
+  if (raw.empty() ||
       raw.size() != static_cast<size_t>(request.head.inputs_size()))
     return std::nullopt;
   size_t largest = 0;
@@ -25,6 +28,14 @@ std::optional<RawEnvelope> RawEnvelopeOf(const grpc::ByteBuffer& message,
   std::optional<Envelope> envelope =
       EnvelopeOf(message, end - raw[largest].size(), end);
   if (!envelope) return std::nullopt;
+  if (const std::string& id = request.head.id(); !id.empty()) {
+    const auto id_end = static_cast<size_t>(request.id_end);
+    if (id_end > envelope->head.size() ||
+        !absl::c_all_of(id, absl::ascii_isascii))
+      return std::nullopt;
+    envelope->id_begin = id_end - id.size();
+    envelope->id_bytes = id.size();
+  }
   return RawEnvelope{largest, *std::move(envelope)};
 }
 
@@ -44,6 +55,12 @@ void Record(const absl::Status& status, absl::Duration duration,
   stats.last_ms = static_cast<uint64_t>(absl::ToUnixMillis(absl::Now()));
 }
 
+// The log has it, where there is one and the client said nothing else.
+void NoteId(const std::string& id, CallReport& report) {
+  if (report.wants_shapes && report.trace.request_id.empty())
+    report.trace.request_id = id;
+}
+
 absl::Status Serve(InferRequest& request, std::optional<RawEnvelope> around,
                    grpc::ByteBuffer& response, const CallContext& call,
                    const Model& model, const Regions& regions) {
@@ -53,8 +70,8 @@ absl::Status Serve(InferRequest& request, std::optional<RawEnvelope> around,
   Payload data;
   if (around)
     if (auto recipe = inference.TakeRecipe(*std::move(around), data))
-      return Follow(*call.recipes->Keep(*std::move(recipe)), std::move(data),
-                    response, call);
+      return Follow(*call.recipes->Keep(*std::move(recipe)), /*id=*/"",
+                    std::move(data), response, call);
   AXIS_RETURN_IF_ERROR(inference.Execute());
   return inference.Pack(response);
 }
@@ -65,12 +82,17 @@ absl::Status Infer(grpc::ByteBuffer& message, InferRequest& request,
                    grpc::ByteBuffer& response, const CallContext& call,
                    const Repository& repository, const Regions& regions) {
   const absl::Time begin = absl::Now();
-  absl::Status status;
-  if (const auto recipe = ServeByRecipe(oip::ModelInferRequest::descriptor(),
-                                        message, response, call, status)) {
-    if (!status.ok()) request.head.set_model_name(recipe->model->spec().name);
-    Record(status, absl::Now() - begin, call.report, recipe->model->stats());
-    return status;
+  if (const Served served = ServeByRecipe(oip::ModelInferRequest::descriptor(),
+                                          message, response, call);
+      served.recipe != nullptr) {
+    const Model& model = *served.recipe->model;
+    NoteId(served.id, call.report);
+    if (!served.status.ok()) {
+      request.head.set_model_name(model.spec().name);
+      request.head.set_id(served.id);
+    }
+    Record(served.status, absl::Now() - begin, call.report, model.stats());
+    return served.status;
   }
   std::optional<RawEnvelope> around;
   {
@@ -79,13 +101,13 @@ absl::Status Infer(grpc::ByteBuffer& message, InferRequest& request,
     if (call.recipes != nullptr) around = RawEnvelopeOf(message, request);
     message.Clear();  // the contents share its slices
   }
-  if (call.report.wants_shapes && call.report.trace.request_id.empty())
-    call.report.trace.request_id = request.head.id();
+  NoteId(request.head.id(), call.report);
   AXIS_ASSIGN_OR_RETURN(
       const Model* const model,
       repository.Find(request.head.model_name(), request.head.model_version(),
                       "model_name"));
-  status = Serve(request, std::move(around), response, call, *model, regions);
+  const absl::Status status =
+      Serve(request, std::move(around), response, call, *model, regions);
   Record(status, absl::Now() - begin, call.report, model->stats());
   return status;
 }

@@ -114,8 +114,14 @@ std::optional<Recipe> Inference::TakeRecipe(RawEnvelope around, Payload& data) {
                 .envelope = std::move(around.envelope),
                 .program = std::move(program_),
                 .prefixes = PrefixesOf(head_, bytes),
+                .prefix_id_begin = 0,
                 .shapes = {},
                 .model = &model_};
+  oip::ModelInferResponse named;  // as far as the end of the id
+  named.set_model_name(head_.model_name());
+  named.set_model_version(head_.model_version());
+  named.set_id(head_.id());
+  recipe.prefix_id_begin = named.ByteSizeLong() - head_.id().size();
   AppendShape(input, recipe.shapes);
   return recipe;
 }

@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 
+import connection_defects
 import copy_defects
 import defects
 import narrow_defects
@@ -128,7 +129,8 @@ def main() -> None:
     if len(sys.argv) < 2:
         sys.exit(__doc__)
     every = (defects.KERNELS + copy_defects.COPY + narrow_defects.NARROW +
-             plan_defects.PLANS + server_defects.SERVER)
+             plan_defects.PLANS + server_defects.SERVER +
+             connection_defects.CONNECTIONS)
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")

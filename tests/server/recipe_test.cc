@@ -191,7 +191,7 @@ class InferRecipes : public Recipes {
     const bool is_split = random_() % 3 == 0, is_data_first = random_() % 2;
     request.set_model_name(is_split ? "VariadicSplit" : "Transpose");
     if (random_() % 4 == 0) request.set_model_version("1");
-    if (random_() % 8 == 0) request.set_id(RandomId());
+    if (random_() % 2 == 0) request.set_id(RandomId());
     auto add_data = [&] {
       const bool is_flat = random_() % 8 == 0;
       AddInput(is_split ? "data" : "arg", "UINT8",
@@ -213,7 +213,17 @@ class InferRecipes : public Recipes {
     return request;
   }
 
-  std::string RandomId() { return std::to_string(random_() % 4); }
+  // One in eight is not ASCII.
+  std::string RandomId() {
+    return random_() % 8 == 0 ? "\xc3\xa9" : std::to_string(random_() % 10);
+  }
+
+  // Another id, as protobuf has it: the last one counts.
+  std::string MoreId() {
+    oip::ModelInferRequest request;
+    request.set_id(RandomId());
+    return request.SerializeAsString();
+  }
 
   uint64_t Answers() const {
     uint64_t sum = 0;
@@ -230,19 +240,23 @@ class InferRecipes : public Recipes {
 
 TEST_F(InferRecipes, ChangeNoAnswer) {
   RecipeBook book;
-  int found = 0;
-  for (int i = 0; i < 20000; ++i) {
+  int found = 0, found_with_id = 0;
+  for (int i = 0; i < 40000; ++i) {
     const oip::ModelInferRequest request = RandomRequest();
-    const std::string bytes = request.SerializeAsString();
+    std::string bytes = request.SerializeAsString();
+    if (i % 31 == 0) bytes = MoreId() + bytes;
+    if (i % 37 == 0) bytes += MoreId();
     const std::string want = Infer(bytes, nullptr);
     const uint64_t answers = Answers();
     ASSERT_EQ(Infer(bytes, &book), want) << request.DebugString();
     ASSERT_EQ(Answers() - answers,
               want.starts_with("INVALID_ARGUMENT: ") ? 0u : 1u);
     found += Found();
-    EXPECT_FALSE(Found() && !request.id().empty());
+    found_with_id += Found() && !request.id().empty();
+    EXPECT_FALSE(Found() && request.id() == "\xc3\xa9");
   }
   EXPECT_GT(found, 5000);
+  EXPECT_GT(found_with_id, 1500);
 }
 
 // A stream tells its client which request it was that failed.
@@ -250,6 +264,7 @@ TEST_F(InferRecipes, AreAdmittedAndSayWhoseTheyAre) {
   RecipeBook book;
   oip::ModelInferRequest request;
   request.set_model_name("Transpose");
+  request.set_id("its id");
   AddInput("arg", "UINT8", {2, 2}, "abcd", request);
   AddInput("input_order", "INT8", {2}, std::string("\1\0", 2), request);
   const std::string bytes = request.SerializeAsString();
@@ -260,6 +275,7 @@ TEST_F(InferRecipes, AreAdmittedAndSayWhoseTheyAre) {
   ASSERT_TRUE(all.Take((1 << 20) - 1).ok());
   EXPECT_NE(Infer(bytes, &book).find("server is full"), std::string::npos);
   EXPECT_EQ(request_.head.model_name(), "Transpose");
+  EXPECT_EQ(request_.head.id(), "its id");
 }
 
 // As many bytes as the order takes, which comes first.

@@ -169,6 +169,8 @@ absl::Status UnpackInfer(const grpc::ByteBuffer& message,
     AXIS_RETURN_IF_ERROR(CheckCount(tag, counts));
     int64_t fields = 0;
     if (!in.SkipField(tag, size, kMaxDepth, fields)) return Malformed();
+    if (tag == Delimited(Request::kIdFieldNumber))
+      request.id_end = in.position();
     AXIS_RETURN_IF_ERROR(Keep("parameters", begin, in, rest));
   }
   AXIS_RETURN_IF_ERROR(

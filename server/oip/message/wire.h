@@ -25,6 +25,7 @@ struct InferRequest {
   std::vector<std::optional<Payload>> contents;
   std::vector<Payload> raw;       // raw_input_contents
   std::vector<int64_t> raw_ends;  // where in the message each of them ends
+  int64_t id_end = 0;             // and where its id does, if it has one
 };
 
 // Takes `message` apart. Raw contents and contents share its slices; what the
