@@ -38,7 +38,7 @@ class Callers {
     const std::lock_guard lock(mutex_);
     const int64_t left = most_ - static_cast<int64_t>(network_of_.size());
     int64_t& own = connections_of_[network];
-    if (left <= 0 || own >= kShare * left) {
+    if (own >= kShare * left) {
       if (own == 0) connections_of_.erase(network);
       return false;
     }

@@ -41,9 +41,8 @@ CONNECTIONS = [
      "    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);\n",
      "", ["attacks/floods.py"]),
     # One address takes all places, or gives none back.
-    ("server/connections/callers.cc", " || own >= kShare * left", "",
+    ("server/connections/callers.cc", "own >= kShare * left", "left <= 0",
      ["callers_test"]),
-    ("server/connections/callers.cc", "left <= 0 || ", "", ["callers_test"]),
     ("server/connections/callers.cc",
      "    if (--own->second == 0) connections_of_.erase(own);\n", "",
      ["callers_test"]),
