@@ -15,9 +15,9 @@ namespace {
 // With which a client begins (RFC 9113, section 3.4).
 constexpr std::string_view kPreface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-// gRPC lets go of a stream that was reset once it has parsed all that it read
-// at once: up to 4 MiB. A millisecond is enough for so many.
-constexpr double kResetsPerMs = 10;
+// gRPC lets go of streams that were reset when it has caught up with what it
+// reads, not before. So many a millisecond it takes on a slow machine, too.
+constexpr double kResetsPerMs = 1;
 
 // Acknowledgements that a client may wait for; one is usual.
 constexpr int64_t kMaxOwed = 1000;
