@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/ascii.h"
 #include "server/call/recipe.h"
 #include "server/oip/inference.h"
 
@@ -30,9 +28,7 @@ std::optional<RawEnvelope> RawEnvelopeOf(const grpc::ByteBuffer& message,
   if (!envelope) return std::nullopt;
   if (const std::string& id = request.head.id(); !id.empty()) {
     const auto id_end = static_cast<size_t>(request.id_end);
-    if (id_end > envelope->head.size() ||
-        !absl::c_all_of(id, absl::ascii_isascii))
-      return std::nullopt;
+    if (id_end > envelope->head.size()) return std::nullopt;
     envelope->id_begin = id_end - id.size();
     envelope->id_bytes = id.size();
   }

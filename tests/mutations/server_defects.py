@@ -186,8 +186,6 @@ SERVER = [
      ["recipe_test", "service_test"]),
     ("server/call/recipe.cc", "bytes - end))}", "int64_t{0}))}",
      ["recipe_test"]),
-    ("server/oip/infer.cc", "!absl::c_all_of(id, absl::ascii_isascii)", "false",
-     ["recipe_test"]),
     ("server/oip/infer.cc",
      "Record(served.status, absl::Now() - begin, call.report, model.stats());",
      "", ["recipe_test"]),

@@ -213,16 +213,16 @@ class InferRecipes : public Recipes {
     return request;
   }
 
-  // One in eight is not ASCII.
+  // Two bytes; one in eight is not ASCII.
   std::string RandomId() {
-    return random_() % 8 == 0 ? "\xc3\xa9" : std::to_string(random_() % 10);
+    return random_() % 8 == 0 ? "\xc3\xa9"
+                              : std::to_string(10 + random_() % 90);
   }
 
-  // Another id, as protobuf has it: the last one counts.
+  // Another id, as protobuf has it: the last one counts. Half of them are no
+  // text.
   std::string MoreId() {
-    oip::ModelInferRequest request;
-    request.set_id(RandomId());
-    return request.SerializeAsString();
+    return "\x1a\2" + (random_() % 2 == 0 ? "\xff\xff" : RandomId());
   }
 
   uint64_t Answers() const {
