@@ -11,6 +11,7 @@
 #include "server/call/corridor.h"
 #include "server/models/repository.h"
 #include "server/oip/infer.h"
+#include "server/process/log.h"
 
 namespace axis {
 
@@ -160,6 +161,8 @@ TEST_F(Recipes, TakeMemoryOfTheServer) {
 
 class InferRecipes : public Recipes {
  protected:
+  InferRecipes() { SilenceProtobuf(); }  // of ids that are no text
+
   std::string Infer(const std::string& bytes, RecipeBook* book) {
     return AnswerOf(
         [this](grpc::ByteBuffer& message, grpc::ByteBuffer& response,
