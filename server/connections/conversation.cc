@@ -24,7 +24,7 @@ constexpr int64_t kMaxOwed = 1000;
 
 std::atomic<int64_t> limit{INT64_MAX};
 std::atomic<int64_t> all_bytes{0};
-std::atomic<int64_t> conversations{0};
+std::atomic<int64_t> conversations{0};  // in HTTP/2
 std::atomic<int64_t> hung_up{0};
 
 }  // namespace
@@ -41,20 +41,20 @@ int64_t StreamBytes(size_t block) {
 int64_t HungUpConnections() { return hung_up; }
 
 Conversation::Conversation(Clock::time_point (*now)())
-    : now_(now), asked_(kPreface.size()), said_(0) {
-  ++conversations;
-}
+    : now_(now), asked_(kPreface.size()), said_(0) {}
 
 Conversation::~Conversation() {
   all_bytes -= open_bytes_;
-  --conversations;
+  if (language_ == Language::kHttp2) --conversations;
 }
 
 bool Conversation::Hear(std::span<const uint8_t> bytes) {
   if (bytes.empty() || is_over_) return !is_over_;
-  if (language_ == Language::kUnknown)
-    language_ =
-        bytes.front() == kPreface.front() ? Language::kHttp2 : Language::kOther;
+  if (language_ == Language::kUnknown) {
+    const bool is_http2 = bytes.front() == kPreface.front();
+    language_ = is_http2 ? Language::kHttp2 : Language::kOther;
+    conversations += is_http2;
+  }
   if (language_ == Language::kOther) return true;
   asked_.Read(bytes, [this](const Frame& frame) {
     if (!is_over_ && !IsFine(frame)) is_over_ = true;

@@ -175,7 +175,7 @@ TEST_F(ConversationTest, HeaderBlocksAreLimitedHoweverTheyAreCut) {
 TEST_F(ConversationTest, AllClientsShareWhatMayBeOpen) {
   LimitStreams(100 * StreamBytes(kBlock));
   EXPECT_EQ(Client().CountOpen(), 100);
-  Client first;
+  Client tls("\x16\x03\x01"), first;
   ASSERT_EQ(first.CountOpen(60), 60);
   EXPECT_EQ(Client().CountOpen(), 50) << "half, as there are two";
   EXPECT_EQ(first.CountOpen(40), 40) << "those of who has left are not open";
