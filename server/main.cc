@@ -213,11 +213,10 @@ std::string Complaint(const Options& options) {
 // Open files that are not calls' connections: our own, and of who scrapes.
 constexpr int64_t kOwnFiles = 64;
 
-// What the open streams may take for each connection that may be, in bytes.
+// Bytes of open streams for each connection; in all, at least a client's most.
 constexpr int64_t kStreamBytesPerConnection = 128 << 10;
 
-// Waits for one of `signals`, calling `tick` about once a second, until one
-// arrives or `deadline` passes.
+// Calls `tick` about once a second until one of `signals` or `deadline` comes.
 template <class Tick>
 void WaitForSignal(const sigset_t& signals, absl::Time deadline, Tick tick) {
   while (absl::Now() < deadline) {
@@ -258,8 +257,9 @@ int Main(int argc, char** argv) {
     return kBadFlags;
   }
   LimitFiles(kOwnFiles + options.max_connections);
-  LimitConnections(std::max<int64_t>(1, FileLimit() - kOwnFiles));
-  // A client alone may have as many as it is told.
+  LimitConnections(
+      std::min(options.max_connections,
+               std::max(FileLimit() - kOwnFiles, FileLimit() / 2)));
   LimitStreams(std::max(kMaxStreams * StreamBytes(kMaxBlockBytes),
                         kStreamBytesPerConnection * options.max_connections));
   // Before any thread is started, so that all of them leave these to us.
