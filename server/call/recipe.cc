@@ -164,13 +164,12 @@ Served ServeByRecipe(const google::protobuf::Descriptor* type,
     if (!request.Dump(&slices).ok()) return served;
     served.recipe = call.recipes->Find(type, slices);
     if (served.recipe == nullptr) return served;
-    const auto& [head, tail, id_begin, id_bytes] = served.recipe->envelope;
-    served.id = BytesAt(slices, id_begin, id_bytes);
+    const Envelope& envelope = served.recipe->envelope;
+    served.id = BytesAt(slices, envelope.id_begin, envelope.id_bytes);
     if (call.report.wants_shapes) call.report.shapes = served.recipe->shapes;
     data = Payload(std::move(slices));
-    data.Narrow(static_cast<int64_t>(head.size()),
-                served.recipe->message_bytes -
-                    static_cast<int64_t>(head.size() + tail.size()));
+    data.Narrow(static_cast<int64_t>(envelope.head.size()),
+                served.recipe->message_bytes - envelope.size());
     request.Clear();
   }
   served.status =

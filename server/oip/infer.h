@@ -15,7 +15,7 @@ namespace axis {
 // Serves `message`, which it clears as soon as nobody reads it any more, and
 // records what became of it with its model. `request` must be empty; then it
 // says what the message does, for who tells the client of an error: by a recipe
-// no more than the name of the model.
+// no more than its id and the name of the model.
 //
 // Errors: kNotFound       no such model, version or shared memory region
 //         kUnimplemented  `classification`, shared memory if it is not allowed
