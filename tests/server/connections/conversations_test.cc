@@ -89,6 +89,14 @@ class ConversationsTest : public testing::Test {
     }
   }
 
+  // Another client begins.
+  void Introduce(size_t piece) {
+    EndConversation(ours());
+    BeginConversation(ours());
+    Ask(kPreface);
+    ASSERT_TRUE(Hear(kPreface.size(), piece));
+  }
+
   // Asks for the nth streams from `begin` to `end`; whether all may be.
   bool AskFor(int begin, int end, size_t piece) {
     for (int n = begin; n < end; ++n) {
@@ -105,10 +113,7 @@ class ConversationsTest : public testing::Test {
 
 TEST_F(ConversationsTest, WhoAsksForTooMuchSeemsToHaveReset) {
   for (const size_t piece : {1, 4, 9, 10, 1000}) {
-    EndConversation(ours());
-    BeginConversation(ours());
-    Ask(kPreface);
-    ASSERT_TRUE(Hear(kPreface.size(), piece));
+    Introduce(piece);
     ASSERT_TRUE(AskFor(0, 2 * kMaxStreams, piece)) << piece;
     EXPECT_FALSE(AskFor(2 * kMaxStreams, 2 * kMaxStreams + 1, piece));
     EXPECT_EQ(errno, ECONNRESET);
@@ -120,10 +125,7 @@ TEST_F(ConversationsTest, WhoAsksForTooMuchSeemsToHaveReset) {
 
 TEST_F(ConversationsTest, WhatIsSentIsAnswered) {
   for (const size_t piece : {1, 4, 9, 10, 1000}) {
-    EndConversation(ours());
-    BeginConversation(ours());
-    Ask(kPreface);
-    ASSERT_TRUE(Hear(kPreface.size(), piece));
+    Introduce(piece);
     ASSERT_TRUE(AskFor(0, kMaxStreams, piece));
     std::string answers;
     for (int n = 0; n < kMaxStreams; ++n) answers += Headers(n, /*flags=*/1);
