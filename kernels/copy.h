@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "kernels/plan.h"
 
 namespace axis {

@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "kernels/status.h"
 #include "server/connections/conversation.h"
 #include "server/guard/guard.h"

@@ -22,8 +22,8 @@
 #include "kernels/copy/block/transpose-inl.h"
 #include "kernels/copy/gather/gather-inl.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/memory/scratch.h"
 #include "kernels/copy/plan/walk.h"
-#include "kernels/copy/scratch.h"
 #include "kernels/copy/tasks.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/clock.h"
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "kernels/program.h"
 #include "server/call/recipe.h"
 #include "server/process/admission.h"

@@ -7,6 +7,7 @@
 #include "server/elements/strings.h"
 #include "server/models/index_tensor.h"
 #include "server/models/repository.h"
+#include "server/oip/message/region.h"
 #include "server/process/out_of_memory.h"
 
 namespace axis {

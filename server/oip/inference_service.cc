@@ -16,7 +16,7 @@
 #include "server/call/rpc_status.h"
 #include "server/oip/answers.h"
 #include "server/oip/infer.h"
-#include "server/oip/inputs.h"
+#include "server/oip/message/region.h"
 #include "server/process/out_of_memory.h"
 #include "server/rpc/exchange_call.h"
 #include "server/rpc/unary_call.h"
@@ -223,7 +223,8 @@ class AsyncInferenceService final : public InferenceService {
     constexpr uint32_t kRaw[] = {
         oip::ModelInferRequest::kRawInputContentsFieldNumber};
     const std::optional<std::string> rest = RestOf(request, kRaw, kLightRest);
-    // What lies in shared memory does not show in the size of a message.
+    // What lies in shared memory does not show in the size of a message, and
+    // who touches it may have to wait for its other users.
     return rest && (bytes <= kLightUneven || !MayBeUneven(*rest)) &&
            !(regions_.allowed() && absl::StrContains(*rest, kRegionParameter));
   }

@@ -10,14 +10,12 @@
 #include "absl/strings/strip.h"
 #include "server/elements/datatypes.h"
 #include "server/oip/message/contents.h"
+#include "server/oip/message/region.h"
 
 namespace axis {
 namespace {
 
 using InputTensor = oip::ModelInferRequest::InferInputTensor;
-
-constexpr char kRegionBytes[] = "shared_memory_byte_size";
-constexpr char kRegionOffset[] = "shared_memory_offset";
 
 // Parameter `name` of an input: its own, or the request's "<input>.<name>".
 absl::StatusOr<std::optional<std::string>> Description(
@@ -29,9 +27,8 @@ absl::StatusOr<std::optional<std::string>> Description(
 
 absl::Status CheckParameters(const InputTensor& tensor) {
   for (const auto& [name, value] : tensor.parameters()) {
-    bool known = IsOfClients(name);
-    for (const char* ours : {"data_type", "shape", "binary_data_size",
-                             kRegionParameter, kRegionBytes, kRegionOffset})
+    bool known = IsOfClients(name) || IsOfRegion(name);
+    for (const char* ours : {"data_type", "shape", "binary_data_size"})
       known |= name == ours;
     if (!known)
       return FieldError(absl::StrCat("parameters.", name),
@@ -202,36 +199,6 @@ class Decoder {
 };
 
 }  // namespace
-
-absl::StatusOr<std::optional<Span>> FindSpan(const Parameters& parameters,
-                                             const Regions& regions) {
-  AXIS_ASSIGN_OR_RETURN(const auto name,
-                        StringParameter(parameters, kRegionParameter));
-  AXIS_ASSIGN_OR_RETURN(const auto size,
-                        IntParameter(parameters, kRegionBytes));
-  AXIS_ASSIGN_OR_RETURN(const auto offset,
-                        IntParameter(parameters, kRegionOffset));
-  if (!name) {
-    if (!size && !offset) return std::nullopt;
-    return FieldError(absl::StrCat("parameters.", kRegionParameter),
-                      "must be set with the size or offset of a region");
-  }
-  if (!size)
-    return FieldError(absl::StrCat("parameters.", kRegionBytes),
-                      "must be set with a region");
-  AXIS_ASSIGN_OR_RETURN(auto region, regions.Find(*name));
-  const int64_t begin = offset.value_or(0);
-  if (begin < 0 || begin > region->byte_size())
-    return FieldError(
-        absl::StrCat("parameters.", kRegionOffset),
-        absl::StrCat("must lie in [0, ", region->byte_size(), "], is ", begin));
-  if (*size < 0 || *size > region->byte_size() - begin)
-    return FieldError(
-        absl::StrCat("parameters.", kRegionBytes),
-        absl::StrCat("must lie in [0, ", region->byte_size() - begin, "], is ",
-                     *size));
-  return Span{std::move(region), begin, *size};
-}
 
 absl::StatusOr<Payload> OwnCopy(const Payload& data, const CallContext& call) {
   AXIS_RETURN_IF_ERROR(call.lease.Take(data.size()));

@@ -16,9 +16,6 @@
 
 namespace axis {
 
-// Of an input or an output that lies in shared memory.
-inline constexpr char kRegionParameter[] = "shared_memory_region";
-
 // An input that is there.
 struct InferInput {
   size_t index = SIZE_MAX;  // in the request; a constant has none
@@ -42,13 +39,6 @@ absl::StatusOr<std::vector<std::optional<InferInput>>> DecodeInputs(
 
 // The one that a model brings along.
 InferInput ConstantInput(const Constant& constant);
-
-// The bytes of a region that `parameters` name; nullopt if they name none.
-// Errors: "parameters.shared_memory_..."  is missing, negative, of another
-//                                         type, or past the end of the region
-//         kNotFound                       no such region
-absl::StatusOr<std::optional<Span>> FindSpan(const Parameters& parameters,
-                                             const Regions& regions);
 
 // A copy of `data` that nobody else sees. Takes its memory from the lease.
 absl::StatusOr<Payload> OwnCopy(const Payload& data, const CallContext& call);

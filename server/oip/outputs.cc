@@ -8,8 +8,7 @@
 #include "kernels/status.h"
 #include "server/elements/datatypes.h"
 #include "server/elements/types.h"
-#include "server/oip/inputs.h"
-#include "server/process/out_of_memory.h"
+#include "server/oip/message/region.h"
 
 namespace axis {
 namespace {
@@ -21,11 +20,7 @@ absl::Status CheckParameters(const RequestedOutput& output) {
     if (name == "classification")
       return absl::UnimplementedError(
           "outputs.parameters.classification: no model here classifies");
-    bool known = IsOfClients(name);
-    for (const char* ours : {"binary_data", kRegionParameter,
-                             "shared_memory_byte_size", "shared_memory_offset"})
-      known |= name == ours;
-    if (!known)
+    if (!IsOfClients(name) && !IsOfRegion(name) && name != "binary_data")
       return FieldError(absl::StrCat("parameters.", name),
                         "is no parameter of an output");
   }
@@ -62,7 +57,7 @@ absl::StatusOr<std::vector<WantedOutput>> DecodeOutputs(
       auto span = FindSpan(output.parameters(), regions);
       if (span.ok() && *span) {
         out.span = **span;
-        out.region = output.parameters().at(kRegionParameter).string_param();
+        out.region = RegionOf(output.parameters());
       }
       status = span.status();
     }
@@ -86,14 +81,6 @@ void DescribeOutput(pb::DataType type, const Shape& shape, bool described,
   Parameters& parameters = *output.mutable_parameters();
   parameters["data_type"].set_string_param(NameOf(type));
   parameters["shape"].set_string_param(absl::StrJoin(shape, ","));
-}
-
-void SetRegion(const Span& span, const std::string& name,
-               Parameters& parameters) {
-  const WaitsForMemory scope;
-  parameters[kRegionParameter].set_string_param(name);
-  parameters["shared_memory_byte_size"].set_int64_param(span.size);
-  parameters["shared_memory_offset"].set_int64_param(span.begin);
 }
 
 }  // namespace axis

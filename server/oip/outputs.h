@@ -36,8 +36,4 @@ void DescribeOutput(pb::DataType type, const Shape& shape, bool described,
                     int64_t bytes,
                     oip::ModelInferResponse::InferOutputTensor& output);
 
-// Says that an output lies in `span`, of the region called `name`.
-void SetRegion(const Span& span, const std::string& name,
-               Parameters& parameters);
-
 }  // namespace axis

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "server/call/recipe.h"
 #include "server/guard/guard.h"
 #include "server/process/admission.h"

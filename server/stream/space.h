@@ -11,7 +11,7 @@
 #include <mutex>
 #include <utility>
 
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 
 namespace axis {
 

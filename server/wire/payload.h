@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/container/inlined_vector.h"
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 
 namespace axis {
 

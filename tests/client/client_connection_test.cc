@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
@@ -112,6 +113,8 @@ TEST(ClientConnectionTest, TlsProvesBothSides) {
     return text.str();
   };
   const std::string key = read(stem + ".key"), pem = read(stem + ".pem");
+  for (const char* suffix : {".key", ".pem"})
+    std::remove((stem + suffix).c_str());
   grpc::SslServerCredentialsOptions demand(
       GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   demand.pem_root_certs = pem;

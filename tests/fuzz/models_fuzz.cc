@@ -14,17 +14,27 @@ namespace axis::fuzz {
 namespace {
 
 // A folder of this process, in memory if there is such a place.
+class OwnFolder {
+ public:
+  OwnFolder() {
+    if (access(path_.c_str(), W_OK) != 0)
+      path_ = std::filesystem::temp_directory_path();
+    path_ /= "axis-fuzz-" + std::to_string(getpid());
+    std::filesystem::create_directories(path_);
+  }
+  ~OwnFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_ = "/dev/shm";
+};
+
 const std::filesystem::path& Folder() {
-  static const std::filesystem::path folder = [] {
-    std::filesystem::path root = "/dev/shm";
-    if (access(root.c_str(), W_OK) != 0)
-      root = std::filesystem::temp_directory_path();
-    root /= "axis-fuzz-" + std::to_string(getpid());
-    std::filesystem::create_directories(root);
-    std::atexit([] { std::filesystem::remove_all(Folder()); });
-    return root;
-  }();
-  return folder;
+  static const OwnFolder folder;
+  return folder.path();
 }
 
 void WriteFile(const char* name, const std::string& bytes) {

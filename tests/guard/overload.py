@@ -80,8 +80,12 @@ class Greedy:
         return self
 
     def __exit__(self, *_) -> None:
-        self.process.kill()
-        self.process.wait()
+        self.process.stdin.close()  # so that it leaves nothing behind
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
 
     def tell(self, what: str) -> None:
         """`call` or `wait`; returns when it has begun, or has its answers."""

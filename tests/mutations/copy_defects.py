@@ -79,10 +79,10 @@ COPY = [
     ("kernels/copy/block/rows/compact-inl.h", "std::min(some, steps - i)", "some",
      ["compact_test"]),
     # The pool.
-    ("kernels/copy/buffer_pool.cc",
+    ("kernels/copy/memory/buffer_pool.cc",
      "    live_bytes_ -= bytes;\n    if (bytes <=", "    if (bytes <=",
      ["buffer_pool_test"]),
-    ("kernels/copy/buffer_pool.cc", "TakeOldest(max_idle_bytes_ - bytes);",
+    ("kernels/copy/memory/buffer_pool.cc", "TakeOldest(max_idle_bytes_ - bytes);",
      "TakeOldest(max_idle_bytes_);", ["buffer_pool_test"]),
     ("kernels/copy/pieces/pieces.cc",
      "    at_ += static_cast<int64_t>(bytes.size());\n", "", ENGINE),

@@ -7,7 +7,7 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/block/rows/rows-inl.h"
-#include "kernels/copy/scratch.h"
+#include "kernels/copy/memory/scratch.h"
 
 #if defined(AXIS_BLOCK_TOGETHER_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AXIS_BLOCK_TOGETHER_INL_H_

@@ -7,11 +7,11 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/memory/scratch.h"
 #include "kernels/copy/narrow/pack.h"
 #include "kernels/copy/narrow/skewed.h"
 #include "kernels/copy/narrow/squares.h"
 #include "kernels/copy/plan/block_plan.h"
-#include "kernels/copy/scratch.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/memory/scratch.h"
 #include "kernels/copy/narrow/shift.h"
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/narrow/squares.h"
-#include "kernels/copy/scratch.h"
 
 namespace axis {
 namespace {

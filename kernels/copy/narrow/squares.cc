@@ -5,9 +5,9 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/memory/scratch.h"
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
-#include "kernels/copy/scratch.h"
 #include "kernels/copy/tasks.h"
 
 #undef HWY_TARGET_INCLUDE

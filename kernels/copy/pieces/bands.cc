@@ -9,8 +9,8 @@
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
+#include "kernels/copy/memory/scratch.h"
 #include "kernels/copy/plan/block_plan.h"
-#include "kernels/copy/scratch.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {

@@ -7,7 +7,7 @@
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
-#include "kernels/copy/memory.h"
+#include "kernels/copy/memory/memory.h"
 #include "kernels/copy/partition.h"
 #include "kernels/copy/pieces/bands.h"
 #include "kernels/copy/tasks.h"

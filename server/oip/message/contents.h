@@ -6,7 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "axis/v1/tensor.pb.h"
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "server/process/admission.h"
 #include "server/wire/payload.h"
 

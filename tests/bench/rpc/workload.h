@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 #include "kernels/program.h"
 #include "kernels/view.h"
 

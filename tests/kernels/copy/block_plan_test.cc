@@ -6,7 +6,7 @@
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/scratch.h"
+#include "kernels/copy/memory/scratch.h"
 
 namespace axis {
 namespace {

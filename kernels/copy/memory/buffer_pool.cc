@@ -1,4 +1,4 @@
-#include "kernels/copy/buffer_pool.h"
+#include "kernels/copy/memory/buffer_pool.h"
 
 #include <sys/mman.h>
 
