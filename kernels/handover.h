@@ -24,4 +24,17 @@ inline void TakeOver([[maybe_unused]] void* token) {
 #endif
 }
 
+// Both, for as long as it lives: such a library has one thread at a time use
+// what `token` stands for.
+class InTurn {
+ public:
+  explicit InTurn(void* token) : token_(token) { TakeOver(token_); }
+  ~InTurn() { HandOver(token_); }
+  InTurn(const InTurn&) = delete;
+  InTurn& operator=(const InTurn&) = delete;
+
+ private:
+  void* const token_;
+};
+
 }  // namespace axis

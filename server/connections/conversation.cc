@@ -9,6 +9,8 @@
 #include <span>
 #include <string_view>
 
+#include "kernels/handover.h"
+
 namespace axis {
 namespace {
 
@@ -44,11 +46,14 @@ Conversation::Conversation(Clock::time_point (*now)())
     : now_(now), asked_(kPreface.size()), said_(0) {}
 
 Conversation::~Conversation() {
+  TakeOver(&asked_);
+  TakeOver(&said_);
   all_bytes -= open_bytes_;
   if (language_ == Language::kHttp2) --conversations;
 }
 
 bool Conversation::Hear(std::span<const uint8_t> bytes) {
+  const InTurn turn(&asked_);
   if (bytes.empty() || is_over_) return !is_over_;
   if (language_ == Language::kUnknown) {
     const bool is_http2 = bytes.front() == kPreface.front();
@@ -64,6 +69,7 @@ bool Conversation::Hear(std::span<const uint8_t> bytes) {
 }
 
 void Conversation::Say(std::span<const uint8_t> bytes) {
+  const InTurn turn(&said_);
   // We begin as well, and may be the first.
   if (language_ == Language::kOther) return;
   said_.Read(bytes, [this](const Frame& frame) {

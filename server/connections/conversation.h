@@ -38,7 +38,8 @@ int64_t StreamBytes(size_t block);
 // How many connections have asked for too much so far.
 int64_t HungUpConnections();
 
-// Of one connection. One thread may Hear() while another one may Say().
+// Of one connection. One thread at a time may Hear(), and one Say(); gRPC sees
+// to it.
 class Conversation {
  public:
   using Clock = std::chrono::steady_clock;

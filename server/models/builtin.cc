@@ -20,13 +20,17 @@ class OpModel final : public Model {
     std::vector<std::string> outputs;
   };
   using BindOp = absl::StatusOr<Bound> (*)(const ModelArgs&);
+  // How many outputs a request asks for, of which `rest` may be all that is
+  // known.
+  using CountOutputs = int64_t (*)(const oip::ModelInferRequest& rest);
 
   OpModel(ModelSpec spec, std::vector<std::string> parameters, std::string step,
-          BindOp bind)
+          BindOp bind, CountOutputs count)
       : Model(std::move(spec)),
         parameters_(std::move(parameters)),
         step_(std::move(step)),
-        bind_(bind) {}
+        bind_(bind),
+        count_(count) {}
 
   absl::StatusOr<pb::Layout> LayoutOf(
       const Parameters& parameters) const override;
@@ -46,12 +50,17 @@ class OpModel final : public Model {
     return binding;
   }
 
+  Work WorkOf(const oip::ModelInferRequest& rest) const override {
+    return {.tensors = count_(rest)};
+  }
+
   std::string StepName(size_t) const override { return step_; }
 
  private:
   const std::vector<std::string> parameters_;
   const std::string step_;
   const BindOp bind_;
+  const CountOutputs count_;
 };
 
 struct LayoutName {
@@ -148,6 +157,13 @@ absl::StatusOr<OpModel::Bound> BindVariadicSplit(const ModelArgs& args) {
                         std::move(names)};
 }
 
+int64_t CountLengths(const oip::ModelInferRequest& rest) {
+  for (const auto& input : rest.inputs())
+    if (input.name() == "split_lengths" && input.shape_size() == 1)
+      return input.shape(0);
+  return kMaxOutputs;
+}
+
 absl::StatusOr<OpModel::Bound> BindSplit(const ModelArgs& args) {
   AXIS_ASSIGN_OR_RETURN(const int64_t axis,
                         Scalar(*args.indices[1], "inputs.axis"));
@@ -158,6 +174,13 @@ absl::StatusOr<OpModel::Bound> BindSplit(const ModelArgs& args) {
     return InField(FieldOf(status) == "axis" ? "inputs" : "parameters", status);
   return OpModel::Bound{op, Numbered(static_cast<size_t>(count))};
 }
+
+int64_t CountSplits(const oip::ModelInferRequest& rest) {
+  const auto count = IntParameter(rest.parameters(), "num_splits");
+  return count.ok() ? count->value_or(kMaxOutputs) : kMaxOutputs;
+}
+
+int64_t CountOne(const oip::ModelInferRequest&) { return 1; }
 
 absl::StatusOr<OpModel::Bound> BindShuffle(const ModelArgs& args) {
   AXIS_ASSIGN_OR_RETURN(const int64_t axis, IntOr(args, "axis", 1));
@@ -187,10 +210,11 @@ std::vector<std::unique_ptr<Model>> BuiltinModels() {
   const ModelTensor pieces{.name = "output_0"};
   std::vector<std::unique_ptr<Model>> models;
   auto add = [&](ModelSpec spec, std::vector<std::string> parameters,
-                 const char* step, OpModel::BindOp bind) {
+                 const char* step, OpModel::BindOp bind,
+                 OpModel::CountOutputs count = CountOne) {
     spec.source = "built in";
     models.push_back(std::make_unique<OpModel>(
-        std::move(spec), std::move(parameters), step, bind));
+        std::move(spec), std::move(parameters), step, bind, count));
   };
   add({.name = "Transpose",
        .source = {},
@@ -213,12 +237,12 @@ std::vector<std::unique_ptr<Model>> BuiltinModels() {
                    .shape = Shape{-1},
                    .is_index = true}},
        .outputs = {pieces}},
-      {}, "inputs", BindVariadicSplit);
+      {}, "inputs", BindVariadicSplit, CountLengths);
   add({.name = "Split",
        .source = {},
        .inputs = {data, axis},
        .outputs = {pieces}},
-      {"num_splits"}, "inputs", BindSplit);
+      {"num_splits"}, "inputs", BindSplit, CountSplits);
   add({.name = "Shuffle",
        .source = {},
        .inputs = {{.name = "src", .is_optional = true},

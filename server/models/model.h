@@ -2,6 +2,7 @@
 // of input tensors. Here they are ops, chains of ops, and graphs of ops.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "axis/v1/tensor.pb.h"
 #include "kernels/program.h"
+#include "server/call/light.h"
 #include "server/models/index_tensor.h"
 #include "server/models/parameters.h"
 #include "server/wire/payload.h"
@@ -91,6 +93,10 @@ class Model {
   // Errors: "parameters.<name>", "inputs.<name>"
   virtual absl::StatusOr<Binding> Bind(const ModelArgs& args) const = 0;
 
+  // What a request takes, of which `rest` is all but its raw data. What that
+  // does not tell is taken for the worst.
+  virtual Work WorkOf(const oip::ModelInferRequest& rest) const = 0;
+
   // What graph.steps[k] is called in the path of an error.
   virtual std::string StepName(size_t k) const = 0;
 
@@ -116,6 +122,14 @@ class FixedModel final : public Model {
 
   absl::StatusOr<Binding> Bind(const ModelArgs&) const override {
     return binding_;
+  }
+  Work WorkOf(const oip::ModelInferRequest&) const override {
+    const auto ops = static_cast<int64_t>(binding_.graph.steps.size());
+    Work work{.ops = std::max(int64_t{1}, ops)};
+    work.tensors = ops + static_cast<int64_t>(binding_.graph.results.size());
+    for (const Constant& constant : constants_)
+      work.constant_bytes += constant.data.size();
+    return work;
   }
   std::string StepName(size_t k) const override { return steps_[k]; }
 

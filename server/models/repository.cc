@@ -63,9 +63,6 @@ absl::Status Repository::Add(absl::StatusOr<std::unique_ptr<Model>> model) {
   const auto [it, is_new] = models_.emplace(name, *std::move(model));
   if (!is_new)
     return FieldError("name", absl::StrCat("there is a model ", name));
-  has_only_ops_ = false;
-  for (const Constant& constant : it->second->constants())
-    constant_bytes_ += constant.data.size();
   return absl::OkStatus();
 }
 

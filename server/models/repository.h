@@ -31,19 +31,11 @@ class Repository {
     return models_;
   }
 
-  // Whether every model is built in: one op, and no tensor of its own.
-  bool has_only_ops() const { return has_only_ops_; }
-
-  // What all tensors take that models bring along.
-  int64_t constant_bytes() const { return constant_bytes_; }
-
  private:
   void Load(const std::string& folder, const Log& log);
   absl::Status Add(absl::StatusOr<std::unique_ptr<Model>> model);
 
   std::map<std::string, std::unique_ptr<Model>> models_;
-  bool has_only_ops_ = true;
-  int64_t constant_bytes_ = 0;
 };
 
 }  // namespace axis

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "inference/inference_service.grpc.pb.h"
 #include "kernels/status.h"
+#include "server/call/light.h"
 #include "server/call/rpc_status.h"
 #include "server/oip/answers.h"
 #include "server/oip/infer.h"
@@ -215,17 +216,27 @@ class AsyncInferenceService final : public InferenceService {
   }
 
   bool IsLight(const grpc::ByteBuffer& request) const {
-    const size_t bytes = request.Length();
-    if (bytes > (repository_.has_only_ops() ? kLightOp : kLightChain) ||
-        repository_.constant_bytes() > int64_t{kLightChain})
-      return false;
-    if (bytes <= size_t{kLightRest} && !regions_.allowed()) return true;
+    const auto bytes = static_cast<int64_t>(request.Length());
+    const auto is_light = [&](const oip::ModelInferRequest& rest,
+                              bool is_uneven) {
+      const auto model = repository_.Find(rest.model_name(), "", "");
+      // What names none is refused at once.
+      return !model.ok() || (*model)->WorkOf(rest).IsLight(bytes, is_uneven);
+    };
+    if (bytes > kLightBytes) return false;
+    oip::ModelInferRequest head;
+    if (bytes <= kLightRest && !regions_.allowed()) {
+      auto name = StringIn(request, head.kModelNameFieldNumber);
+      head.set_model_name(name.value_or(""));
+      if (name && is_light(head, /*is_uneven=*/true)) return true;
+    }
     constexpr uint32_t kRaw[] = {
         oip::ModelInferRequest::kRawInputContentsFieldNumber};
     const std::optional<std::string> rest = RestOf(request, kRaw, kLightRest);
     // What lies in shared memory does not show in the size of a message, and
     // who touches it may have to wait for its other users.
-    return rest && (bytes <= kLightUneven || !MayBeUneven(*rest)) &&
+    return rest && head.ParseFromString(*rest) &&
+           is_light(head, MayBeUneven(*rest)) &&
            !(regions_.allowed() && absl::StrContains(*rest, kRegionParameter));
   }
 

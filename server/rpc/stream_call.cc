@@ -1,6 +1,7 @@
 #include "server/rpc/stream_call.h"
 
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -43,9 +44,7 @@ class StreamCall {
   // What has come together since the last step.
   struct Inbox {
     std::vector<Message> messages;
-    bool half_closed = false;
-    bool is_over = false;
-    bool writing = false;
+    bool half_closed = false, is_over = false, writing = false;
     int64_t outbox_bytes = 0;  // waiting to be written
     bool IsSent() const { return !writing && outbox_bytes == 0; }
   };
@@ -75,7 +74,7 @@ class StreamCall {
   void Wrote(bool ok) {
     Note([&] {
       writing_ = false;
-      if (!ok) is_over_ = true;
+      is_over_ |= !ok;
     });
   }
   void Done(bool) {
@@ -139,8 +138,10 @@ class StreamCall {
         }
         if (polls && IsHeavy()) {
           // Alone: workers woken for each piece spin longer than they work.
-          workshop_.arena.enqueue(
-              [this] { tbb::task_arena(1).execute([this] { Work(false); }); });
+          workshop_.arena.enqueue([this] {
+            tbb::task_arena(1).execute(
+                std::bind_front(&StreamCall::Work, this, /*polls=*/false));
+          });
           return;
         }
         is_woken_ = false;
@@ -277,8 +278,7 @@ class StreamCall {
   int64_t inbox_bytes_ = 0;
   std::deque<Message> outbox_;
   int64_t outbox_bytes_ = 0;
-  int64_t backlog_ = 0;  // of stream_ and inflow_
-  int64_t waiting_ = 0;  // of inflow_
+  int64_t backlog_ = 0, waiting_ = 0;  // of stream_ and inflow_; of the latter
 
   absl::Time started_;  // from here on: of whoever works
   CallReport report_;

@@ -1,5 +1,6 @@
 #include "server/rpc/tensor_service.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -8,6 +9,7 @@
 
 #include "axis/v1/tensor_service.grpc.pb.h"
 #include "server/call/corridor.h"
+#include "server/call/light.h"
 #include "server/elements/types.h"
 #include "server/rpc/stream_call.h"
 #include "server/rpc/unary_call.h"
@@ -38,23 +40,64 @@ constexpr const char* kNames[] = {"Transpose",     "ShuffleChannels",
 // looks through all that it was asked for, several times a call.
 constexpr int kPrepared = 8;
 
+// Whether elements are of less than a byte.
+bool IsUneven(const pb::Tensor& tensor) {
+  return BitsOf(tensor.data_type()) < 8;
+}
+
+template <class Request>
+bool IsUneven(const Request& rest) {
+  return IsUneven(rest.input());
+}
+
+bool IsUneven(const pb::RunPipelineRequest& rest) {
+  return std::any_of(rest.inputs().begin(), rest.inputs().end(),
+                     [](const pb::Tensor& input) { return IsUneven(input); });
+}
+
+// What `request` says beside its data, if that is little.
+template <class Request>
+std::optional<Request> ParseRest(const grpc::ByteBuffer& request) {
+  constexpr uint32_t kData[] = {1, pb::Tensor::kDataFieldNumber};
+  const std::optional<std::string> rest = RestOf(request, kData, kLightRest);
+  Request message;
+  if (!rest || !message.ParseFromString(*rest)) return std::nullopt;
+  return message;
+}
+
+// What the request takes of which `rest` is all but its data.
+template <class Request>
+Work WorkOf(const Request&) {
+  return {};
+}
+
+Work WorkOf(const pb::VariadicSplitRequest& rest) {
+  return {.tensors = rest.op().split_lengths_size()};
+}
+
+Work WorkOf(const pb::RunPipelineRequest& rest) {
+  int64_t last = rest.inputs_size();
+  Work work{.ops = std::max(1, rest.ops_size()), .tensors = last};
+  for (const pb::Op& op : rest.ops()) {
+    if (op.has_variadic_split())
+      last *= op.variadic_split().split_lengths_size();
+    work.tensors += last;
+    if (work.tensors > kLightTensors) break;  // is enough, and may overflow
+  }
+  return work;
+}
+
 // See UnaryMethod::is_light.
 template <class Request>
 bool IsLight(const grpc::ByteBuffer& request) {
   constexpr bool kIsChain = std::is_same_v<Request, pb::RunPipelineRequest>;
-  const size_t bytes = request.Length();
-  if (bytes <= size_t{kLightRest}) return true;
-  if (bytes > (kIsChain ? kLightChain : kLightOp)) return false;
-  constexpr uint32_t kData[] = {1, pb::Tensor::kDataFieldNumber};
-  const std::optional<std::string> rest = RestOf(request, kData, kLightRest);
-  if (!rest) return false;
-  if constexpr (!kIsChain) {
-    if (bytes <= kLightUneven) return true;
-    Request message;
-    return message.ParseFromString(*rest) &&
-           BitsOf(message.input().data_type()) >= 8;
-  }
-  return true;
+  constexpr bool kIsSplit = std::is_same_v<Request, pb::VariadicSplitRequest>;
+  const auto bytes = static_cast<int64_t>(request.Length());
+  if (!kIsChain && bytes <= (kIsSplit ? kLightTensors : kLightRest))
+    return true;
+  if (bytes > kLightBytes) return false;
+  const auto rest = ParseRest<Request>(request);
+  return rest && WorkOf(*rest).IsLight(bytes, IsUneven(*rest));
 }
 
 class AsyncTensorService final : public TensorService {

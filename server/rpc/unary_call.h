@@ -16,15 +16,6 @@
 
 namespace axis {
 
-// Requests that are light say little beside their raw data: a number that is
-// spelled out takes a hundred times as long as a byte, so does an output.
-inline constexpr int64_t kLightRest = 2 << 10;
-// The largest of one op, for to hand 1 MiB over takes as long as to move it; of
-// elements that take longer: less than a byte, or strings; of a chain of ops.
-inline constexpr size_t kLightOp = 2 << 20;
-inline constexpr size_t kLightUneven = 64 << 10;
-inline constexpr size_t kLightChain = 4 << 10;
-
 using RawWriter = grpc::ServerAsyncResponseWriter<grpc::ByteBuffer>;
 
 // Where calls come from and who serves them: method number `method`, called
@@ -40,8 +31,7 @@ struct UnaryMethod {
   std::function<absl::Status(grpc::ByteBuffer& request,
                              grpc::ByteBuffer& response, const CallContext&)>
       serve;
-  // Whether to serve a request on the polling thread, which is not compressed:
-  // handing it over costs 10 to 100 us, and every other call waits meanwhile.
+  // Whether to serve a request on the polling thread, which is not compressed.
   std::function<bool(const grpc::ByteBuffer& request)> is_light;
   pb::MethodGroup group;  // of access
 };

@@ -68,4 +68,28 @@ std::optional<std::string> RestOf(const grpc::ByteBuffer& message,
   return rest;
 }
 
+std::optional<std::string> StringIn(const grpc::ByteBuffer& message,
+                                    uint32_t number) {
+  std::vector<grpc::Slice> slices;
+  if (!message.Dump(&slices).ok()) return std::nullopt;
+  const auto limit = static_cast<int64_t>(message.Length());
+  WireReader in(slices);
+  std::string found;
+  while (in.position() < limit) {
+    uint32_t tag;
+    int64_t end, fields = 0;
+    if (!in.ReadTag(tag)) return std::nullopt;
+    if (tag !=
+        WireFormatLite::MakeTag(static_cast<int>(number),
+                                WireFormatLite::WIRETYPE_LENGTH_DELIMITED)) {
+      if (!in.SkipField(tag, limit, /*depth=*/0, fields)) return std::nullopt;
+    } else {
+      found.clear();
+      if (!in.ReadLength(limit, end) || !in.CopyTo(end, found))
+        return std::nullopt;
+    }
+  }
+  return found;
+}
+
 }  // namespace axis

@@ -19,4 +19,10 @@ std::optional<std::string> RestOf(const grpc::ByteBuffer& message,
                                   std::span<const uint32_t> path,
                                   int64_t max_bytes);
 
+// The string that is field `number` of `message`; of several the last, empty if
+// there is none. Nullopt if it is no message, and if it has groups. Takes time
+// in proportion to the message.
+std::optional<std::string> StringIn(const grpc::ByteBuffer& message,
+                                    uint32_t number);
+
 }  // namespace axis

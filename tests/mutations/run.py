@@ -126,7 +126,7 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 
 
 def main() -> None:
-    if len(sys.argv) < 2:
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     every = (defects.KERNELS + copy_defects.COPY + narrow_defects.NARROW +
              plan_defects.PLANS + server_defects.SERVER +

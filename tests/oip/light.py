@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""Which requests wake no worker: those of a single op up to 2 MiB that are raw
-data nearly all; but none that speaks of shared memory, or takes long.
+"""Which requests wake no worker: those of up to 2 MiB that are raw data nearly
+all, of several ops as much less; but none that speaks of shared memory, or makes
+many tensors.
 
 Usage: light.py AXISD
 """
@@ -81,6 +82,28 @@ def infer_raw(datatype: str, extents: list, raw: bytes, **described: str):
     return call
 
 
+def infer_split(count: int, variadic: bool = False, unknown: bytes = b""):
+    """Has as many bytes cut apart, by a message of unknown fields as well."""
+    def call(server: Axisd) -> bool:
+        request = oip.ModelInferRequest(
+            model_name="VariadicSplit" if variadic else "Split")
+        request.inputs.add(name="data", datatype="UINT8", shape=[count])
+        request.inputs.add(name="axis", datatype="INT8", shape=[1])
+        request.raw_input_contents.extend([bytes(count), b"\0"])
+        if variadic:
+            request.inputs.add(name="split_lengths", datatype="INT8",
+                               shape=[count])
+            request.raw_input_contents.append(b"\1" * count)
+        else:
+            request.parameters["num_splits"].int64_param = count
+        method = server.channel.unary_unary(
+            "/inference.GRPCInferenceService/ModelInfer",
+            response_deserializer=oip.ModelInferResponse.FromString)
+        answer = outcome(method, request.SerializeToString() + unknown)
+        return code(answer) == "OK" and len(answer.outputs) == count
+    return call
+
+
 def transpose(data_type: int, shape: list, **contents):
     def call(server: Axisd) -> bool:
         request = pb.TransposeRequest(input=pb.Tensor(
@@ -91,13 +114,22 @@ def transpose(data_type: int, shape: list, **contents):
     return call
 
 
-def pipeline(shape: list, data: bytes):
+def pipeline(rows: int, columns: int, turns: int, pieces: int = 1,
+             data_type: int = U8, **contents):
+    """Has a matrix, of zeros unless it has contents, cut in pieces, and each
+    turned so many times."""
     def call(server: Axisd) -> bool:
+        size = rows * columns // (8 if data_type == U1 else 1)
         request = pb.RunPipelineRequest(inputs=[pb.Tensor(
-            data_type=U8, shape=shape, data=data)])
-        request.ops.add().transpose.SetInParent()
+            data_type=data_type, shape=[rows, columns],
+            **(contents or {"data": bytes(size)}))])
+        if pieces > 1:
+            cut = request.ops.add().variadic_split
+            cut.split_lengths.extend([rows // pieces] * pieces)
+        for _ in range(turns):
+            request.ops.add().transpose.SetInParent()
         answer = outcome(server.stub.RunPipeline, request)
-        return code(answer) == "OK" and answer.outputs[0].shape == shape[::-1]
+        return code(answer) == "OK" and len(answer.outputs) == pieces
     return call
 
 
@@ -132,14 +164,23 @@ def check_ops(check: Checks, axisd: str) -> None:
         "2 MB": transpose(U8, [2 * KIB, 1000], data=bytes(2000 * KIB)),
         "60 KiB of bits": transpose(U1, [480, KIB], data=bytes(60 * KIB)),
         "1900 numbers": transpose(U8, [1, 1900], values={"uints": [7] * 1900}),
-        "1900 outputs": split([2000] + [0] * 1899),
-        "4 kB in a pipeline": pipeline([40, 100], bytes(4000)),
+        "500 outputs": split([2000] + [0] * 499),
+        "2 MB in a pipeline": pipeline(2000, 1000, turns=1),
+        "600 kB turned three times": pipeline(600, 1000, turns=3),
+        "20 kB of bits": pipeline(160, 1000, turns=3, data_type=U1),
+        "200 pieces": pipeline(200, 2, turns=1, pieces=200),
+        "64 ops": pipeline(10, 10, turns=64),
     }, {
         "4 MiB": transpose(U8, [2 * KIB, 2 * KIB], data=bytes(4 << 20)),
         "65 KiB of bits": transpose(U1, [520, KIB], data=bytes(65 * KIB)),
         "2100 numbers": transpose(U8, [1, 2100], values={"uints": [7] * 2100}),
-        "2100 outputs": split([2000] + [0] * 2099),
-        "5 kB in a pipeline": pipeline([50, 100], bytes(5000)),
+        "600 outputs": split([2000] + [0] * 599),
+        "800 kB turned three times": pipeline(800, 1000, turns=3),
+        "25 kB of bits": pipeline(200, 1000, turns=3, data_type=U1),
+        "300 pieces": pipeline(300, 2, turns=1, pieces=300),
+        "100 pieces turned five times": pipeline(100, 2, turns=5, pieces=100),
+        "2100 numbers in a pipeline": pipeline(
+            1, 2100, turns=1, values={"uints": [7] * 2100}),
     })
 
 
@@ -150,37 +191,63 @@ def check_infer(check: Checks, axisd: str) -> None:
         "60 KiB of bits": infer_raw("UINT8", [60 * KIB], bytes(60 * KIB),
                                     data_type="U1", shape=f"{480 * KIB}"),
         "15000 strings": infer_raw("BYTES", [15000], bytes(60000)),
+        "500 equal pieces": infer_split(500),
+        "500 pieces": infer_split(500, variadic=True),
     }, {
         "one op on 4 MiB": infer(matrix(2 * KIB, 2 * KIB)),
         "2100 numbers": infer_contents("uint_contents", "UINT8", [7] * 2100),
         "65 KiB of bits": infer_raw("UINT8", [65 * KIB], bytes(65 * KIB),
                                     data_type="U1", shape=f"{520 * KIB}"),
         "17000 strings": infer_raw("BYTES", [17000], bytes(68000)),
+        "600 equal pieces": infer_split(600),
+        "beside a group": infer_split(600, unknown=b"\x7B\x7C"),
+        "600 pieces": infer_split(600, variadic=True),
     })
 
 
 def check_models(check: Checks, axisd: str) -> None:
+    once = "ops { transpose {} }"
+    cut = "ops { variadic_split { axis: 1 split_lengths: %s } }"
     with tempfile.TemporaryDirectory() as folder:
         models = pathlib.Path(folder)
-        (models / "turn.textproto").write_text(
-            'name: "turn" ops { transpose {} }')
-        flags = [f"--models={folder}"]
-        hold(check, axisd, flags,
-             {"a model on 3.5 kB": infer(matrix(50, 70), "turn")},
-             {"a model on 4.5 kB": infer(matrix(50, 90), "turn")})
-        # What models bring along takes time too.
-        for rows, kind in ((40, "light"), (50, "heavy")):
+        for name, ops in {"once": once, "thrice": 3 * once,
+                          "pieces": cut % ([1] * 200) + once,
+                          "crumbs": cut % ([1] * 300) + once}.items():
+            (models / f"{name}.textproto").write_text(f'name: "{name}" {ops}')
+        for rows in (600, 700):
             constant = Ir()
             source = constant.constant(matrix(rows, 100))
             turned = constant.add(
                 "Transpose", {}, [source, constant.constant(np.array([1, 0]))],
                 [(100, rows)])
             constant.result((turned, 2), "output")
-            constant.write(models, "constant")
-            call = {f"a small call beside a constant of {rows} rows":
-                    infer(matrix(5, 7))}
-            hold(check, axisd, flags, call if kind == "light" else {},
-                 call if kind == "heavy" else {})
+            constant.write(models, f"constant{rows}")
+
+        def small(model: str):
+            def call(server: Axisd) -> bool:
+                request = oip.ModelInferRequest(model_name=model)
+                if not model.startswith("constant"):
+                    request.inputs.add(name="input", datatype="UINT8",
+                                       shape=[1, 300 if model == "crumbs" else
+                                              200])
+                    request.raw_input_contents.append(
+                        bytes(request.inputs[0].shape[1]))
+                answer = outcome(server.inference.ModelInfer, request)
+                return code(answer) == "OK"
+            return call
+
+        hold(check, axisd, [f"--models={folder}"], {
+            "an op beside models": infer(matrix(2 * KIB, 1000)),
+            "a model on 2 MB": infer(matrix(2 * KIB, 1000), "once"),
+            "three ops on 600 kB": infer(matrix(600, 1000), "thrice"),
+            "a model of 200 pieces": small("pieces"),
+            "a constant of 60 kB": small("constant600"),
+        }, {
+            "a model on 2.2 MB": infer(matrix(2200, 1000), "once"),
+            "three ops on 800 kB": infer(matrix(800, 1000), "thrice"),
+            "a model of 300 pieces": small("crumbs"),
+            "a constant of 70 kB": small("constant700"),
+        })
 
 
 def check_regions(check: Checks, axisd: str) -> None:

@@ -92,5 +92,21 @@ TEST(Rest, OfNoMessage) {
   EXPECT_EQ(RestOf(Cut(Sized(1, ""), 1), kData, kAll), Sized(1, ""));
 }
 
+TEST(StringIn, TheLastOne) {
+  const std::string bytes = Sized(1, "first") + Number(1, 7) + Sized(5, "no") +
+                            Sized(1, "last") + Tag(8, 5) + "four";
+  for (size_t piece : {1, 3, 100})
+    EXPECT_EQ(StringIn(Cut(bytes, piece), 1), "last");
+  EXPECT_EQ(StringIn(Cut(bytes, 3), 2), "");
+  EXPECT_EQ(StringIn(Cut(Sized(1, "all") + Sized(1, ""), 2), 1), "");
+}
+
+TEST(StringIn, NoMessage) {
+  for (const std::string& rest :
+       {std::string("\x08"), Groups(1), Sized(1, "cut").substr(0, 4)})
+    EXPECT_FALSE(StringIn(Cut(Sized(1, "found") + rest, 3), 1)) << rest;
+  EXPECT_EQ(StringIn(grpc::ByteBuffer(), 1), std::nullopt);
+}
+
 }  // namespace
 }  // namespace axis
