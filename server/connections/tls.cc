@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/handover.h"
 #include "server/connections/conversation.h"
 
 namespace {
@@ -37,6 +38,7 @@ std::span<const uint8_t> Bytes(const void* data, size_t size) {
 extern "C" {
 
 int SSL_read(SSL* ssl, void* data, int size) {
+  const axis::InTurn turn(ssl);
   size_t read = 0;
   if (SSL_read_ex(ssl, data, static_cast<size_t>(size), &read) != 1) return -1;
   if (!ConversationOf(ssl).Hear(Bytes(data, read))) {
@@ -48,6 +50,7 @@ int SSL_read(SSL* ssl, void* data, int size) {
 }
 
 int SSL_write(SSL* ssl, const void* data, int size) {
+  const axis::InTurn turn(ssl);
   size_t written = 0;
   if (SSL_write_ex(ssl, data, static_cast<size_t>(size), &written) != 1)
     return -1;
