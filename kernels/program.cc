@@ -171,13 +171,13 @@ absl::Status Begin(std::span<const InputSpec> inputs,
   return absl::OkStatus();
 }
 
-// Applies `op`, called `name`, to `tensor` and adds what it produces to `made`;
-// lays `tensor` out densely before if it must.
-absl::Status Do(const Op& op, const std::string& name,
+// Applies `op`, the k-th, to `tensor` and adds what it produces to `made`; lays
+// `tensor` out densely before if it must. Names would take longer than ops.
+absl::Status Do(const Op& op, size_t k, const StepName& name,
                 std::span<const InputSpec> inputs, Pending& tensor,
                 std::vector<Pending>& made, Program& program) {
-  const Shape shape = ShapeOf(tensor.view);
-  AXIS_RETURN_IF_ERROR(InField(name, Validate(op, shape)));
+  if (absl::Status status = Validate(op, ShapeOf(tensor.view)); !status.ok())
+    return InField(name(k), std::move(status));
   std::optional<Views> views = Apply(op, tensor.view);
   if (!views) {
     Densify(inputs[static_cast<size_t>(tensor.input)].item_bits, tensor,
@@ -187,7 +187,7 @@ absl::Status Do(const Op& op, const std::string& name,
   if (made.size() + views->size() > size_t{kMaxOutputs})
     // Only a split makes tensors more.
     return FieldError(
-        absl::StrCat(name, ".split_lengths"),
+        absl::StrCat(name(k), ".split_lengths"),
         absl::StrCat("must make at most ", kMaxOutputs, " tensors in all"));
   for (View& view : *views)
     made.push_back({tensor.input, tensor.buffer, std::move(view)});
@@ -254,16 +254,16 @@ std::optional<Program> CompileByChannel(const InputSpec& input,
 
 }  // namespace
 
-absl::StatusOr<Program> CompileProgram(
-    std::span<const InputSpec> inputs, std::span<const Op> ops,
-    const std::function<std::string(size_t)>& name) {
+absl::StatusOr<Program> CompileProgram(std::span<const InputSpec> inputs,
+                                       std::span<const Op> ops,
+                                       const StepName& name) {
   Program program;
   std::vector<Pending> tensors;
   AXIS_RETURN_IF_ERROR(Begin(inputs, tensors, program));
   for (size_t k = 0; k < ops.size(); ++k) {
     std::vector<Pending> next;
     for (Pending& tensor : tensors)
-      AXIS_RETURN_IF_ERROR(Do(ops[k], name(k), inputs, tensor, next, program));
+      AXIS_RETURN_IF_ERROR(Do(ops[k], k, name, inputs, tensor, next, program));
     tensors = std::move(next);
   }
   AXIS_RETURN_IF_ERROR(End(inputs, std::move(tensors), program));
@@ -272,17 +272,17 @@ absl::StatusOr<Program> CompileProgram(
   return program;
 }
 
-absl::StatusOr<Program> CompileProgram(
-    std::span<const InputSpec> inputs, const Graph& graph,
-    const std::function<std::string(size_t)>& name) {
+absl::StatusOr<Program> CompileProgram(std::span<const InputSpec> inputs,
+                                       const Graph& graph,
+                                       const StepName& name) {
   Program program;
   std::vector<Pending> tensors;
   AXIS_RETURN_IF_ERROR(Begin(inputs, tensors, program));
   for (size_t k = 0; k < graph.steps.size(); ++k) {
     std::vector<Pending> made;
-    AXIS_RETURN_IF_ERROR(Do(graph.steps[k].op, name(k), inputs,
+    AXIS_RETURN_IF_ERROR(Do(graph.steps[k].op, k, name, inputs,
                             tensors[graph.steps[k].tensor], made, program));
-    tensors.insert(tensors.end(), made.begin(), made.end());
+    for (Pending& tensor : made) tensors.push_back(std::move(tensor));
   }
   std::vector<Pending> results;
   for (const size_t tensor : graph.results) results.push_back(tensors[tensor]);

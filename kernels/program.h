@@ -58,6 +58,9 @@ struct InputSpec {
   Layout layout = kRowMajor;  // of what comes from it too
 };
 
+// What the k-th op is called in the path of an error. Asked for that alone.
+using StepName = std::function<std::string(size_t k)>;
+
 // Compiles `ops`, each applied to every tensor the one before it produced.
 //
 // Ops fuse into one copy as long as their composition is a view. Where it is
@@ -71,9 +74,9 @@ struct InputSpec {
 //         "<name(k)>.split_lengths" it makes more than kMaxOutputs tensors
 //         kResourceExhausted  the buffers take 2^60 bytes or more
 // REQUIRES: StoredBytes() of every input has a value.
-absl::StatusOr<Program> CompileProgram(
-    std::span<const InputSpec> inputs, std::span<const Op> ops,
-    const std::function<std::string(size_t)>& name);
+absl::StatusOr<Program> CompileProgram(std::span<const InputSpec> inputs,
+                                       std::span<const Op> ops,
+                                       const StepName& name);
 
 // Ops that need not stand in a row. Tensors are numbered: the inputs come
 // first, then what each step produces.
@@ -89,9 +92,9 @@ struct Graph {
 // Compiles `graph` in the same way; steps[k] is called name(k).
 // Errors: as above; kMaxOutputs bounds what one step produces.
 // REQUIRES: every tensor named is there; at most kMaxOutputs results.
-absl::StatusOr<Program> CompileProgram(
-    std::span<const InputSpec> inputs, const Graph& graph,
-    const std::function<std::string(size_t)>& name);
+absl::StatusOr<Program> CompileProgram(std::span<const InputSpec> inputs,
+                                       const Graph& graph,
+                                       const StepName& name);
 
 // Zeroes `runs` of a buffer.
 void Zero(const Program::Runs& runs, std::byte* buffer);
