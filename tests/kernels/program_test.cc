@@ -158,6 +158,21 @@ TEST(Program, NamesTheGuiltyField) {
             "ops[1].order[1]");
 }
 
+TEST(Program, AsksForNamesOfWhatIsWrongAlone) {
+  const InputSpec spec{{8, 6}, 32};
+  std::vector<size_t> asked;
+  const auto name = [&](size_t k) {
+    asked.push_back(k);
+    return OpName(k);
+  };
+  std::vector<Op> ops = {VariadicSplit{0, {4, 4}}, Transpose{}};
+  EXPECT_TRUE(CompileProgram({&spec, 1}, ops, name).ok());
+  EXPECT_TRUE(asked.empty());
+  ops.push_back(Transpose{{0, 2}});
+  EXPECT_FALSE(CompileProgram({&spec, 1}, ops, name).ok());
+  EXPECT_EQ(asked, std::vector<size_t>{2});
+}
+
 TEST(Program, BoundsTheOutputs) {
   VariadicSplit split{0, {}};
   split.split_lengths.assign(size_t{kMaxOutputs}, 1);

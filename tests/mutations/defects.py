@@ -62,6 +62,10 @@ KERNELS = [
     ("kernels/plan.cc", "    part_.dst_offset += skip;\n", "",
      ["plan_test", "pieces_test"]),
     # Programs: missing padding, memory that dies or is counted wrongly.
+    ("kernels/program.cc",
+     "  std::optional<Views> views = Apply(op, tensor.view);\n",
+     "  name(k);\n  std::optional<Views> views = Apply(op, tensor.view);\n",
+     ["program_test"]),
     ("kernels/program.cc", "if (PackedBytes(written, item_bits) < bytes) {",
      "if (false) {", GEOMETRY),
     ("kernels/program.cc", "if (last_read[src] == p && !kept[src])",
