@@ -5,8 +5,10 @@ are those of this checkout: `pb`, `stubs`, `oip`, `health_pb2`, `details_pb2`.
 """
 
 import atexit
+import contextlib
 import os
 import pathlib
+import random
 import re
 import shutil
 import signal
@@ -99,10 +101,20 @@ def outcome(method, request, timeout: float = 30, **kwargs):
         return refusal(error)
 
 
+_given: set = set()
+
+
 def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    """One that was not given before, nor is by chance to whoever connects."""
+    low = int(pathlib.Path(
+        "/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
+    while True:
+        port = random.SystemRandom().randrange(11000, max(low, 12000))
+        with socket.socket() as s, contextlib.suppress(OSError):
+            s.bind(("127.0.0.1", port))
+            if port not in _given:
+                _given.add(port)
+                return port
 
 
 def channel(address: str, *options) -> grpc.Channel:
