@@ -174,7 +174,7 @@ def check_ops(check: Checks, axisd: str) -> None:
         "4 MiB": transpose(U8, [2 * KIB, 2 * KIB], data=bytes(4 << 20)),
         "65 KiB of bits": transpose(U1, [520, KIB], data=bytes(65 * KIB)),
         "2100 numbers": transpose(U8, [1, 2100], values={"uints": [7] * 2100}),
-        "600 outputs": split([2000] + [0] * 599),
+        "600 outputs": split([1] * 600),
         "800 kB turned three times": pipeline(800, 1000, turns=3),
         "25 kB of bits": pipeline(200, 1000, turns=3, data_type=U1),
         "300 pieces": pipeline(300, 2, turns=1, pieces=300),
