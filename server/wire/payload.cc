@@ -14,10 +14,12 @@ namespace axis {
 // find more. Debian's 1.51 crashes then, unless a call of its own is under way
 // on the thread: that it lets go of a message is one, of a slice is not.
 Payload::~Payload() {
-  if (is_ours_)
-    for (grpc::Slice& slice : slices_)
+  if (slices_.empty()) return;
+  if (is_ours_) {
+    for (const grpc::Slice& slice : slices_)
       HandOver(const_cast<uint8_t*>(slice.begin()));  // see NewBuffer()
-  if (is_ours_ || slices_.empty()) return;
+    return;
+  }
   const grpc::ByteBuffer last(slices_.data(), slices_.size());
   slices_.clear();
 }
