@@ -227,6 +227,10 @@ class AxisServer final : public Server {
     // Else a second server could share the port, and half the calls.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxStreams);
+    // Newer ones cancel calls, unseen, while more than a thousand wait.
+    for (const char* limit : {"grpc.server.max_pending_requests",
+                              "grpc.server.max_pending_requests_hard_limit"})
+      builder.AddChannelArgument(limit, 1 << 30);
     const auto set = [&builder](const char* argument, absl::Duration time) {
       builder.AddChannelArgument(
           argument, static_cast<int>(absl::ToInt64Milliseconds(time)));

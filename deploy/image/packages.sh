@@ -20,14 +20,15 @@ if [[ $arch != "$own" ]]; then
 fi
 packages+=(ccache)
 
-release=()
 if [[ $debian == sid ]]; then
-  # The newest gRPC is in experimental, linked against the abseil of sid.
+  # The newest gRPC is in experimental. All else is sid's, as it is for gRPC:
+  # of two OpenSSLs in a process, calls would go to the wrong one.
   mirror=$(sed -n -E 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
     /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
     head -n 1 || true)
   echo "deb $mirror experimental main" >/etc/apt/sources.list.d/experimental.list
-  release=(-t experimental)
+  printf '%s\n' 'Package: src:grpc src:protobuf' 'Pin: release a=experimental' \
+    'Pin-Priority: 990' >/etc/apt/preferences.d/grpc
 fi
 apt-get -o Acquire::Languages=none update -q
 if [[ $debian == sid ]]; then
@@ -38,13 +39,6 @@ if [[ $debian == sid ]]; then
       packages=($(printf '%s\n' "${packages[@]}" | grep -vxF "$package"))
     fi
   done
-  # Only what belongs to gRPC may come from experimental.
-  mapfile -t grpc < <(printf '%s\n' "${packages[@]}" | grep -E 'grpc|proto')
-  mapfile -t packages < <(printf '%s\n' "${packages[@]}" | grep -vE 'grpc|proto')
-  suffix=
-  [[ $arch == "$own" ]] || suffix=:$arch
-  "${get[@]}" "${release[@]}" "${grpc[@]}"
-  "${get[@]}" --allow-downgrades "libabsl-dev$suffix/sid"
 fi
 "${get[@]}" "${packages[@]}"
 rm -rf /var/lib/apt/lists/*

@@ -8,6 +8,7 @@
 #include <google/protobuf/stubs/logging.h>
 #else
 #include "absl/log/globals.h"
+#include "absl/log/initialize.h"
 #endif
 
 #include "absl/strings/str_cat.h"
@@ -132,6 +133,7 @@ void SilenceProtobuf() {
   google::protobuf::SetLogHandler(nullptr);
 #else
   absl::SetStderrThreshold(absl::LogSeverityAtLeast::kFatal);
+  absl::InitializeLog();  // until then all of it goes there
 #endif
 }
 

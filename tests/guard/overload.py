@@ -247,7 +247,7 @@ def run(check: Checks, server: Axisd) -> None:
 
 def main() -> None:
     if sys.argv[1] == "--greedy":
-        be_greedy(sys.argv[2])
+        return be_greedy(sys.argv[2])
     check = Checks()
     with tempfile.TemporaryDirectory() as folder:
         with Axisd(sys.argv[1], *flags(folder),

@@ -71,12 +71,12 @@ SERVER = [
     ("server/wire/rest.cc", "if (!field.CopyTo(in.position(), rest)) return false;",
      "", ["rest_test"]),
     # gRPC writes its log itself, or as often as strangers like.
-    ("server/process/grpc_log.cc", "  gpr_set_log_function(Take);\n", "",
+    ("server/process/grpc_log.cc", "{ gpr_set_log_function(Take); }", "{}",
      ["guard/logs.py"]),
-    ("server/process/grpc_log.cc", "is_error && !is_last ? errors.Due() : 1", "1",
+    ("server/process/grpc_log.cc", "return complaints.Due();", "return 1;",
      ["guard/logs.py"]),
     ("server/process/grpc_log.cc",
-     "if (is_last) return current->Fatal(\"grpc\", fields);", "",
+     "if (severity == absl::LogSeverity::kFatal) {", "if (false) {",
      ["host_test"]),
     # As many connections as the system allows, for as long as they like.
     ("server/main.cc", "LimitFiles(kOwnFiles + options.max_connections);", "",
