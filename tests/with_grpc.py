@@ -3,29 +3,33 @@
 
 Usage: with_grpc.py NAME COMMAND...
 
-Debian's experimental has packages of it that do not load. Where they are not
-installed at all the test is run, and fails.
+Debian's experimental has packages of it that do not load; there the test gets
+those of PyPI. Where they are not installed at all the test is run, and fails.
 """
 
 import importlib
 import os
+import pathlib
 import sys
 
-SKIP = 77  # the exit status that ctest reads as "skipped"
-PACKAGES = {"grpc": "python3-grpcio",
-            "google.protobuf.json_format": "python3-protobuf"}
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "clients"))
+
+from venv_of import python_with
+
+MODULES = ("grpc", "google.protobuf.json_format")
+PACKAGES = ("grpcio", "protobuf", "numpy", "pyyaml")
 
 
 def main(name: str, *command: str) -> None:
-    for module, package in PACKAGES.items():
+    for module in MODULES:
         try:
             importlib.import_module(module)
         except ModuleNotFoundError:
             pass
         except ImportError as error:
-            print(f"summary: SKIPPED {name}: {package} of this Debian cannot "
-                  f"be imported: {error}")
-            sys.exit(SKIP)
+            print(f"{name}: Debian's {module} cannot be imported: {error}")
+            python = python_with("grpc", *PACKAGES)
+            os.execv(python, (python, *command[1:]))
     os.execv(command[0], command)
 
 
