@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Compressed requests of both services, up to the limit and past it.
 
-Usage: compression.py AXISD
+Usage: compressed.py AXISD
 """
 
 import sys
