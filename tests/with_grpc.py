@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 """Runs a test that needs gRPC's Python, or says why it cannot run here.
 
-Usage: with_grpc.py NAME COMMAND...
+Usage: with_grpc.py NAME [--newest] COMMAND...
+    --newest: by the packages of PyPI, as users have them.
 
-Debian's experimental has packages of it that do not load; there the test gets
+Debian's experimental has packages of it that do not load; there every test gets
 those of PyPI. Where they are not installed at all the test is run, and fails.
 """
 
@@ -20,17 +21,26 @@ MODULES = ("grpc", "google.protobuf.json_format")
 PACKAGES = ("grpcio", "protobuf", "numpy", "pyyaml")
 
 
-def main(name: str, *command: str) -> None:
+def why_not() -> str:
+    """Why Debian's packages are of no use; "" if they are, or are not there."""
     for module in MODULES:
         try:
             importlib.import_module(module)
         except ModuleNotFoundError:
             pass
         except ImportError as error:
-            print(f"{name}: Debian's {module} cannot be imported: {error}")
-            python = python_with("grpc", *PACKAGES)
-            os.execv(python, (python, *command[1:]))
-    os.execv(command[0], command)
+            return f"Debian's {module} cannot be imported: {error}"
+    return ""
+
+
+def main(name: str, *command: str) -> None:
+    newest = command[0] == "--newest"
+    python, *arguments = command[newest:]
+    why = "by the newest packages" if newest else why_not()
+    if python == sys.executable and why:
+        print(f"{name}: {why}", flush=True)
+        python = python_with("grpc", *PACKAGES)
+    os.execv(python, (python, *arguments))
 
 
 if __name__ == "__main__":

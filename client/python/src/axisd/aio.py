@@ -3,13 +3,52 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any
 
 import grpc
 
 from axisd import channel, errors, ops, picture, wire
 from axisd.tensors import Tensor, TensorLike
+
+
+_NOT_SENT = "Internal error from Core"
+
+
+class _Ending:
+    """Why a stream ended.
+
+    Where the server ends it while a message is on its way, grpcio (1.85) says
+    twice how: as the server put it, and that the message could not be sent. The
+    later one, whichever that is, takes the place of the other.
+    """
+
+    def __init__(self, call: grpc.aio.StreamStreamCall):
+        self._told: asyncio.Future[grpc.RpcError] = asyncio.Future()
+        call.add_done_callback(self._take)
+
+    def _take(self, call: grpc.aio.StreamStreamCall) -> None:
+        code, metadata, details = map(
+            _value, (call.code(), call.trailing_metadata(), call.details()))
+        if details != _NOT_SENT and not self._told.done():
+            self._told.set_result(grpc.aio.AioRpcError(
+                code, grpc.aio.Metadata(), metadata, details))
+
+    async def reason(self, error: grpc.RpcError) -> grpc.RpcError:
+        """What the server said, where `error` says only what became of it."""
+        if error.details() != _NOT_SENT:
+            return error
+        done, _ = await asyncio.wait([self._told], timeout=1)
+        return self._told.result() if done else error
+
+
+def _value(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    """What a coroutine comes to that has nothing to wait for."""
+    try:
+        coroutine.send(None)
+    except StopIteration as end:
+        return end.value
+    raise RuntimeError("the call has not ended")
 
 
 class AsyncClient:
@@ -117,12 +156,14 @@ class AsyncClient:
             answers = self._stream(
                 call.stream_requests(), timeout=attempts.seconds_left(),
                 wait_for_ready=self._wait)
+            ending = _Ending(answers)
             try:
                 async for answer in answers:
                     found.take(answer)
                 return found.finish()
             except grpc.RpcError as error:
-                pause = attempts.pause_after(error, found.begun)
+                pause = attempts.pause_after(await ending.reason(error),
+                                             found.begun)
             finally:
                 answers.cancel()
             await asyncio.sleep(pause)
