@@ -11,7 +11,6 @@ import grpc
 from axisd import channel, errors, ops, picture, wire
 from axisd.tensors import Tensor, TensorLike
 
-
 _NOT_SENT = "Internal error from Core"
 
 
