@@ -21,7 +21,7 @@ fi
 packages+=(ccache)
 
 if [[ $debian == sid ]]; then
-  # The newest gRPC is in experimental. All else is sid's, as it is for gRPC:
+  # The newest gRPC is in experimental, built with sid's libraries. So are we:
   # of two OpenSSLs in a process, calls would go to the wrong one.
   mirror=$(sed -n -E 's/^URIs: *([^ ]+).*/\1/p; s/^deb (\[[^]]*\] )?([^ ]+).*/\2/p' \
     /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2>/dev/null |
