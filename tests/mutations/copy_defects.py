@@ -3,8 +3,8 @@
 ENGINE = ["copy_test", "pieces_test", "blocks_test"]
 
 # What only CPUs with AVX-512 VBMI run.
-VBMI = ["kernels/copy/block/lookup-inl.h", "kernels/copy/block/squares-inl.h",
-        "kernels/copy/block/stores-inl.h"]
+VBMI = ["kernels/copy/block/lines-inl.h", "kernels/copy/block/lookup-inl.h",
+        "kernels/copy/block/squares-inl.h", "kernels/copy/block/stores-inl.h"]
 
 COPY = [
     ("kernels/copy.cc", "      begins.push_back(size);",
@@ -23,10 +23,10 @@ COPY = [
     ("kernels/copy/plan/block_plan.cc",
      "plan.stage ? std::min(bytes, kStagedBlock / plan.a.block) : bytes",
      "bytes", ["block_plan_test"]),
-    ("kernels/copy/plan/block_plan.cc",
+    ("kernels/copy/plan/side.h",
      "machine.LooksUp() ? machine.l3 / 4 : machine.l2",
      "machine.l3 / 4", ["block_plan_test"]),
-    ("kernels/copy/plan/block_plan.cc",
+    ("kernels/copy/plan/side.h",
      "machine.l3 / 8 ? 2 << 10 : 1 << 10", "machine.l3 / 8 ? 1 << 10 : 1 << 10",
      ["block_plan_test"]),
     # The last of an odd number of items.
@@ -191,8 +191,17 @@ COPY = [
      ";\n    uint8_t* const kept = kept_at_", ENGINE),
     ("kernels/copy/block/stores-inl.h", "~uint64_t{0} << shift", "~uint64_t{0}",
      ENGINE),
-    ("kernels/copy/block/stores-inl.h", "kLineBytes - bytes);", "bytes);",
-     ENGINE),
+    ("kernels/copy/block/lines-inl.h", "+\n      kLineBytes - bytes);",
+     "+\n      bytes);", ENGINE),
+    # Rows that are interleaved to lines.
+    ("kernels/copy/block/lines-inl.h", "which_ & ((uint64_t{1} << shift_) - 1)",
+     "(uint64_t{1} << shift_) - 1", ENGINE),
+    ("kernels/copy/block/lines-inl.h", "which_(~uint64_t{0} << shift_)",
+     "which_(~uint64_t{0})", ENGINE),
+    ("kernels/copy/block/lines-inl.h", "if (shift_ + bytes >= kLineBytes) Put",
+     "if (shift_ + bytes > kLineBytes) Put", ENGINE),
+    ("kernels/copy/block/lines-inl.h", "hn::MaskedLoad(rest, Bytes(),",
+     "hn::LoadU(Bytes(),", ENGINE),
     ("kernels/copy/block/stores-inl.h", "(uint64_t{1} << shift) - 1",
      "~uint64_t{0}", ENGINE),
     # Lines that are streamed two at a time.

@@ -8,6 +8,7 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/lines-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
@@ -122,6 +123,7 @@ HWY_INLINE void InterleaveRows(D d, const std::array<const T*, kRows> rows,
 // REQUIRES: block.packed, 2 <= num_a <= 4, num_b * sizeof(T) >= 16.
 template <class T>
 void Interleave(const Block& block) {
+  if (InterleaveInLines<sizeof(T)>(block)) return;
   if (InterleaveByLookup<sizeof(T)>(block)) return;
   const Loop batch = block.batch;
   const int64_t num_b = block.num_b;

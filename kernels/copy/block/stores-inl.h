@@ -1,10 +1,10 @@
 // Stores: how the vectors of a strip get to their columns, per SIMD target.
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/lines-inl.h"
 #include "kernels/copy/block/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 
@@ -49,38 +49,6 @@ class DirectStore {
 inline constexpr bool kRealigns = kHasLookup;
 
 #if HWY_TARGET == HWY_AVX3_DL
-
-// What lanes items are moved in: those of 16 bytes in two.
-template <int64_t kItem>
-using Lane = hwy::UnsignedFromSize<static_cast<size_t>(LaneBytes(kItem))>;
-
-// 0, 1, 2 and so on: as many as two vectors have lanes.
-template <class T>
-struct LaneNumbers {
-  static constexpr size_t kLanes = kLineBytes / sizeof(T);
-  static constexpr std::array<T, 2 * kLanes> kValues = [] {
-    std::array<T, 2 * kLanes> values{};
-    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<T>(i);
-    return values;
-  }();
-};
-
-// The last `bytes` of `before`, then what there is room for of `after`.
-// REQUIRES: `bytes` are whole lanes.
-template <class T, class V>
-HWY_INLINE V JoinVectors(V before, V after, int64_t bytes) {
-  const __m512i places = _mm512_loadu_si512(
-      reinterpret_cast<const uint8_t*>(LaneNumbers<T>::kValues.data()) +
-      kLineBytes - bytes);
-  if constexpr (sizeof(T) == 1)
-    return V{_mm512_permutex2var_epi8(before.raw, places, after.raw)};
-  if constexpr (sizeof(T) == 2)
-    return V{_mm512_permutex2var_epi16(before.raw, places, after.raw)};
-  if constexpr (sizeof(T) == 4)
-    return V{_mm512_permutex2var_epi32(before.raw, places, after.raw)};
-  if constexpr (sizeof(T) == 8)
-    return V{_mm512_permutex2var_epi64(before.raw, places, after.raw)};
-}
 
 // Streams columns that begin within lines in whole lines all the same. It takes
 // the strips of a few columns, one after the other; what a strip has of a line
@@ -133,11 +101,6 @@ class Realigner {
   }
 
  private:
-  template <class V>
-  static HWY_INLINE void StoreBytes(V x, uint64_t which, uint8_t* to) {
-    _mm512_mask_storeu_epi8(to, which, x.raw);
-  }
-
   int64_t base_ = 0, again_ = 0;
   bool is_first_ = true;
   uint8_t* kept_at_ = nullptr;

@@ -148,26 +148,6 @@ void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.outer = loops;
 }
 
-// Sorts `loops`, along which a block of few items on one side is repeated. What
-// the second cache does not hold is read from end to end, for that a core
-// foresees; but not if too little were moved in one go then. With lookups only
-// past the caches: in them it was measured without. Else rows that are no
-// longer than lines are best read one line after the other.
-void OrderRepetitions(const BlockPlan& plan, Loops& loops, int64_t total_bytes,
-                      const Machine& machine) {
-  if (loops.empty()) return;
-  const Loop& next = *std::ranges::min_element(loops, {}, &Loop::src_stride);
-  const int64_t in_one_go =
-      plan.item * plan.a.block * plan.b.block * next.extent;
-  const int64_t least = total_bytes < machine.l3 / 8 ? 2 << 10 : 1 << 10;
-  if (total_bytes > (machine.LooksUp() ? machine.l3 / 4 : machine.l2) &&
-      in_one_go >= least) {
-    std::sort(loops.begin(), loops.end(), ReadsFarther);
-  } else if (std::max(plan.a.extent, plan.b.extent) * plan.item <= kLineBytes) {
-    std::sort(loops.begin(), loops.end(), IsWider);
-  }
-}
-
 // Whether few columns are taken apart though they are shorter than vectors: a
 // piece is enough, unless rows are pieces themselves, or all columns of small
 // items go through a few registers together. With lookups that was measured of
@@ -184,6 +164,18 @@ bool AreShortColumns(const BlockPlan& plan, const Loops& loops,
          RepeatOften(loops);
 }
 
+// Whether interleaved rows are streamed in whole lines, wherever those begin:
+// their repetitions follow one another, or are long enough.
+bool Realigns(const BlockPlan& plan, const Loops& loops,
+              const Machine& machine) {
+  const int64_t run = plan.b.extent * plan.item;
+  const int64_t repetition = run * plan.a.extent;
+  return machine.LooksUp() && !plan.lines && run >= kLineBytes &&
+         (repetition >= kRealignedRun ||
+          std::ranges::min_element(loops, {}, &Loop::src_stride)->dst_stride ==
+              repetition);
+}
+
 // Few items on one side, all of them next to each other: whole vectors are
 // interleaved or taken apart. False if `plan` is not like that. Nobody looks up
 // where the many items are, so that there may be any number in a block.
@@ -195,11 +187,19 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.b.loops[0].dst_stride == plan.a.extent * item) {
     plan.kernel = Kernel::kInterleave;
     plan.lines = std::ranges::all_of(loops, KeepsLines);
-    plan.stream = machine.StreamsInterleaved(total_bytes) ||
-                  (plan.lines && machine.StreamsLines(total_bytes));
-    if (plan.stream) Cut(plan.b, item, kPage);
-    // Of few long rows the lines to come are easily told.
-    if (plan.stream) plan.lead = kMaxOffsets;
+    plan.realigns = Realigns(plan, loops, machine);
+    plan.stream =
+        machine.StreamsInterleaved(total_bytes) ||
+        ((plan.lines || plan.realigns) && machine.StreamsLines(total_bytes));
+    plan.realigns = plan.realigns && plan.stream;
+    if (plan.realigns) {
+      plan.b.block = std::min(plan.b.extent, kRunsBytes / plan.a.extent / item /
+                                                 kLineBytes * kLineBytes);
+    } else if (plan.stream) {
+      Cut(plan.b, item, kPage);
+      // Of few long rows the lines to come are easily told.
+      plan.lead = kMaxOffsets;
+    }
   } else if ((AreInterleaved(item, plan.b.extent, plan.a.extent) ||
               AreShortColumns(plan, loops, total_bytes, machine)) &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
@@ -224,7 +224,7 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.stream = plan.stream && (plan.lines || AreLines(plan, loops));
   }
   OrderRepetitions(plan, loops, total_bytes, machine);
-  Repeat(plan, loops, kRepeatBytes);
+  Repeat(plan, loops, plan.realigns ? kRunsBytes : kRepeatBytes);
   plan.outer = loops;
   return true;
 }

@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
 
 namespace axis {
@@ -159,6 +160,26 @@ inline bool IsWider(const Loop& x, const Loop& y) {
 // Whether `x` steps farther than `y` in the source.
 inline bool ReadsFarther(const Loop& x, const Loop& y) {
   return x.src_stride > y.src_stride;
+}
+
+// Sorts `loops`, along which a block of few items on one side is repeated. What
+// the second cache does not hold is read from end to end, for that a core
+// foresees; but not if too little were moved in one go then. With lookups only
+// past the caches: in them it was measured without. Else rows that are no
+// longer than lines are best read one line after the other.
+inline void OrderRepetitions(const BlockPlan& plan, Loops& loops,
+                             int64_t total_bytes, const Machine& machine) {
+  if (loops.empty()) return;
+  const Loop& next = *std::ranges::min_element(loops, {}, &Loop::src_stride);
+  const int64_t in_one_go =
+      plan.item * plan.a.block * plan.b.block * next.extent;
+  const int64_t least = total_bytes < machine.l3 / 8 ? 2 << 10 : 1 << 10;
+  if (total_bytes > (machine.LooksUp() ? machine.l3 / 4 : machine.l2) &&
+      in_one_go >= least) {
+    std::sort(loops.begin(), loops.end(), ReadsFarther);
+  } else if (std::max(plan.a.extent, plan.b.extent) * plan.item <= kLineBytes) {
+    std::sort(loops.begin(), loops.end(), IsWider);
+  }
 }
 
 // Whether all columns start at a line, in all blocks.

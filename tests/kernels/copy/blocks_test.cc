@@ -151,6 +151,50 @@ TEST(BlocksTest, OfItemsOfAnyLengthStayInCache) {
   MoveRandomMatrices(1 << 20, false, true);
 }
 
+// Few rows that are interleaved to what begins and ends within lines.
+TEST(BlocksTest, AreInterleavedToLinesThatBeginAnywhere) {
+  const GuardedBuffer src(1 << 20), dst(1 << 20);
+  Random random(13);
+  EveryTarget target;
+  int64_t lookups = 0, realigned = 0;
+  for (int64_t i = 0; i < 6000; ++i) {
+    target.Use(static_cast<size_t>(i));
+    Machine machine = ThisMachine();
+    machine.l2 = int64_t{1} << random.In(20, 21);
+    machine.l3 = 32 << 20;
+    const int64_t item = int64_t{1} << random.In(0, 3), rows = random.In(2, 4);
+    const int64_t run = random.In(32 / item, 1500 / item) * item;
+    const int64_t times = random.In(1, random.OneIn(4) ? 60 : 4);
+    const int64_t gap = random.OneIn(2) ? 0 : random.In(1, 80 / item) * item;
+    const int64_t src_batch = rows * run + (random.OneIn(2) ? 0 : gap);
+    const int64_t dst_batch = rows * run + (random.OneIn(2) ? 0 : gap);
+    ByteCopy copy{item, {{run / item, item, rows * item}, {rows, run, item}}};
+    if (times > 1)
+      copy.loops.insert(copy.loops.begin(), {times, src_batch, dst_batch});
+    const BlockPlan plan =
+        PlanBlocks(copy, {}, int64_t{1} << random.In(20, 30), machine);
+    lookups += machine.LooksUp();
+    realigned += plan.realigns;
+    ASSERT_TRUE(testing::MovesAsExpected(
+        random, src, times * src_batch, dst, times * dst_batch,
+        [&](const std::byte* from, std::byte* to) {
+          MoveBlocks(plan, Bytes(from), Bytes(from) + times * src_batch,
+                     Bytes(to));
+        },
+        [&](const std::byte* from, std::byte* to) {
+          for (int64_t t = 0; t < times; ++t)
+            for (int64_t at = 0; at < rows * run; at += item)
+              std::memcpy(to + t * dst_batch + at,
+                          from + t * src_batch + at / item % rows * run +
+                              at / item / rows * item,
+                          static_cast<size_t>(item));
+        }))
+        << "plan " << i << ": items of " << item << ", " << rows << " rows of "
+        << run << " bytes, " << times << " times";
+  }
+  EXPECT_GE(realigned, lookups / 8);
+}
+
 // Runs of num_i x num_j items that are transposed, run after run.
 TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
   const GuardedBuffer src(1 << 17), dst(1 << 17);
