@@ -9,7 +9,7 @@
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
 #include "kernels/copy/block/interleave-inl.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/rows/compact-inl.h"

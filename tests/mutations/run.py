@@ -21,6 +21,7 @@ import time
 import connection_defects
 import copy_defects
 import defects
+import lookup_defects
 import narrow_defects
 import plan_defects
 import server_defects
@@ -128,9 +129,9 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
-    every = (defects.KERNELS + copy_defects.COPY + narrow_defects.NARROW +
-             plan_defects.PLANS + server_defects.SERVER +
-             connection_defects.CONNECTIONS)
+    every = (defects.KERNELS + copy_defects.COPY + lookup_defects.LOOKUP +
+             narrow_defects.NARROW + plan_defects.PLANS +
+             server_defects.SERVER + connection_defects.CONNECTIONS)
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")
@@ -140,10 +141,10 @@ def main() -> None:
     text = sys.argv[2] if len(sys.argv) > 2 else ""
     chosen = [d for d in every if text in d[0]]
     if "avx512_vbmi" not in pathlib.Path("/proc/cpuinfo").read_text():
-        for file in copy_defects.VBMI:
+        for file in sorted({d[0] for d in lookup_defects.LOOKUP}):
             print(f"*** SKIPPED defects in {file}: nobody runs it on this CPU, "
                   "which has no AVX-512 VBMI ***", flush=True)
-        chosen = [d for d in chosen if d[0] not in copy_defects.VBMI]
+        chosen = [d for d in chosen if d not in lookup_defects.LOOKUP]
     tree = Tree(folder)
     tests = sorted({test for defect in chosen for test in defect[3]})
     broken = tree.make(tests)

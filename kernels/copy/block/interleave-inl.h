@@ -8,8 +8,8 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lines-inl.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lines-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
 #if defined(AXIS_BLOCK_INTERLEAVE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -224,6 +224,7 @@ HWY_INLINE void DeinterleaveColumns(
 //           num_a * sizeof(T) >= 16.
 template <class T>
 void Deinterleave(const Block& block) {
+  if (DeinterleaveInLines<sizeof(T)>(block)) return;
   if (DeinterleaveByLookup<sizeof(T)>(block)) return;
   const Loop batch = block.batch;
   const int64_t num_a = block.num_a;

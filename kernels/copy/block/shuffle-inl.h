@@ -6,7 +6,8 @@
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lines-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 
@@ -145,7 +146,10 @@ int64_t ShufflePieces(const uint8_t* src, uint8_t* dst, int64_t run,
 // Permutes the bytes of the runs of `item`, which follow one another if there
 // is no lookup.
 inline void Shuffle(const Block& block, const uint8_t* shuffle) {
-  if (kHasLookup) return ShuffleByLookup(block, shuffle);
+  if (kHasLookup) {
+    if (!ShuffleInLines(block, shuffle)) ShuffleByLookup(block, shuffle);
+    return;
+  }
   const uint8_t* src = block.src;
   uint8_t* dst = block.dst;
   const int64_t bytes = block.batch.extent * block.item;

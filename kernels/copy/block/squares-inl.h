@@ -3,7 +3,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 
 #if defined(AXIS_BLOCK_SQUARES_INL_H_) == defined(HWY_TARGET_TOGGLE)

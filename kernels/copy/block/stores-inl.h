@@ -4,8 +4,8 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lines-inl.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/line_stream-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 
 #if defined(AXIS_BLOCK_STORES_INL_H_) == defined(HWY_TARGET_TOGGLE)

@@ -5,7 +5,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"

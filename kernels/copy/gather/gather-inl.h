@@ -4,7 +4,7 @@
 
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/gather/gather.h"

@@ -120,11 +120,9 @@ bool PlanShuffle(BlockPlan& plan, const ByteCopy& copy, int64_t total_bytes,
   plan.batch = Take(loops, found->runs);
   plan.batch_block = plan.batch.extent;
   plan.outer = loops;
-  if (machine.LooksUp()) return true;
-  // Measured without lookups only.
   if (AreDense(plan.batch, plan.item)) {
     plan.stream = machine.StreamsInterleaved(total_bytes);
-  } else {
+  } else if (!machine.LooksUp()) {
     const bool first = plan.batch.dst_stride == plan.item;
     plan.together = first ? Together::kFirst : Together::kLast;
     plan.batch_block = EqualPart(plan.batch.extent, kRepeatBytes / plan.item);

@@ -21,6 +21,11 @@ using Loops = absl::InlinedVector<Loop, 8>;
 // Runs this long are as well read in any order.
 inline constexpr int64_t kLongItem = 512;
 
+// So much of runs that follow one another is moved in one go. A block holds at
+// most a quarter of it, for the place of each run is written down first; more
+// are its repetitions.
+inline constexpr int64_t kRunsBytes = 256 << 10;
+
 // Short repetitions are moved together until they make half of a first cache.
 inline constexpr int64_t kRepeatBytes = 16 << 10;
 

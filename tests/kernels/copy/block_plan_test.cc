@@ -159,6 +159,32 @@ TEST(BlockPlanTest, WhatIsPutTogetherFitsScratch) {
   EXPECT_GE(staged, 2000);
 }
 
+TEST(BlockPlanTest, LongItemsOfTilesAreRealignedWithLookups) {
+  const auto plan = [](int64_t item, int64_t num_a, int64_t shuffle = 256) {
+    return PlanStreamed(item, num_a, 50, {.shuffle = shuffle});
+  };
+  EXPECT_FALSE(plan(111, 1000).realigns);
+  EXPECT_TRUE(plan(112, 1000).realigns);
+  EXPECT_FALSE(plan(112, 1000, 64).realigns);
+  // By way of scratch where somebody does not look up after all.
+  EXPECT_TRUE(plan(112, 1000).stage);
+  // Columns are written whole up to 8 KiB, or 2 KiB of each at a time.
+  EXPECT_EQ(plan(128, 64).a.block, 64);
+  EXPECT_EQ(plan(128, 65).a.block, 16);
+}
+
+TEST(BlockPlanTest, ShortRowsAreRealignedWithLookups) {
+  // Of each row of `item` + 64 bytes, the first `item`.
+  const auto realigns = [](int64_t item) {
+    const ByteCopy copy{item, {{1000, item + 64, item}}};
+    return PlanBlocks(copy, {}, int64_t{1} << 30, {.shuffle = 256}).realigns;
+  };
+  EXPECT_FALSE(realigns(19));
+  EXPECT_TRUE(realigns(20));
+  EXPECT_TRUE(realigns(511));
+  EXPECT_FALSE(realigns(512));
+}
+
 TEST(BlockPlanTest, WhatIsReadToScratchFitsIt) {
   int64_t fetched = 0;
   for (const int64_t item : {1, 2}) {

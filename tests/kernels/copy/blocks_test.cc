@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/copy/block.h"
@@ -123,10 +124,10 @@ void MoveRandomMatrices(int64_t total_bytes, bool is_split,
         << matrices.repetitions << " times, rows " << matrices.row;
   }
   // Who looks up puts lines together, and in pairs if the last cache is far.
-  if (total_bytes > 1 << 20 && !any_item) {
-    EXPECT_GE(realigned, lookups / 100);
-    EXPECT_GE(paired, far / 100);
-  }
+  if (total_bytes <= 1 << 20) return;
+  EXPECT_GE(realigned, lookups / 100);
+  if (any_item) return;
+  EXPECT_GE(paired, far / 100);
 }
 
 TEST(BlocksTest, AreStreamedPastAllCaches) {
@@ -151,8 +152,9 @@ TEST(BlocksTest, OfItemsOfAnyLengthStayInCache) {
   MoveRandomMatrices(1 << 20, false, true);
 }
 
-// Few rows that are interleaved to what begins and ends within lines.
-TEST(BlocksTest, AreInterleavedToLinesThatBeginAnywhere) {
+// Few rows that are interleaved to what begins and ends within lines; or, if
+// `apart`, few columns that are taken apart to it.
+void InterleaveRandomRows(bool apart) {
   const GuardedBuffer src(1 << 20), dst(1 << 20);
   Random random(13);
   EveryTarget target;
@@ -163,31 +165,47 @@ TEST(BlocksTest, AreInterleavedToLinesThatBeginAnywhere) {
     machine.l2 = int64_t{1} << random.In(20, 21);
     machine.l3 = 32 << 20;
     const int64_t item = int64_t{1} << random.In(0, 3), rows = random.In(2, 4);
-    const int64_t run = random.In(32 / item, 1500 / item) * item;
+    const int64_t most = random.OneIn(4) ? 3000 : 1500;
+    const int64_t run = random.In(32 / item, most / item) * item;
     const int64_t times = random.In(1, random.OneIn(4) ? 60 : 4);
-    const int64_t gap = random.OneIn(2) ? 0 : random.In(1, 80 / item) * item;
-    const int64_t src_batch = rows * run + (random.OneIn(2) ? 0 : gap);
-    const int64_t dst_batch = rows * run + (random.OneIn(2) ? 0 : gap);
-    ByteCopy copy{item, {{run / item, item, rows * item}, {rows, run, item}}};
+    const auto gap = [&](int64_t often) {
+      return random.OneIn(often) ? 0 : random.In(1, 80 / item) * item;
+    };
+    // One side is interleaved; on the other, rows lie `pitch` apart.
+    const int64_t pitch = run + gap(apart ? 2 : 1);
+    const Loop many{run / item, item, rows * item}, few{rows, pitch, item};
+    const int64_t rows_batch = rows * pitch + gap(2);
+    const int64_t mixed_batch = rows * run + gap(2);
+    ByteCopy copy{item, {many, few}};
     if (times > 1)
-      copy.loops.insert(copy.loops.begin(), {times, src_batch, dst_batch});
+      copy.loops.insert(copy.loops.begin(), {times, rows_batch, mixed_batch});
+    int64_t src_bytes = times * rows_batch, dst_bytes = times * mixed_batch;
+    if (apart) {
+      for (Loop& loop : copy.loops) std::swap(loop.src_stride, loop.dst_stride);
+      std::swap(src_bytes, dst_bytes);
+    }
+    // The innermost loop is that of neighbours in the destination.
+    if (apart) std::swap(copy.loops.back(), *(copy.loops.end() - 2));
     const BlockPlan plan =
         PlanBlocks(copy, {}, int64_t{1} << random.In(20, 30), machine);
     lookups += machine.LooksUp();
     realigned += plan.realigns;
     ASSERT_TRUE(testing::MovesAsExpected(
-        random, src, times * src_batch, dst, times * dst_batch,
+        random, src, src_bytes, dst, dst_bytes,
         [&](const std::byte* from, std::byte* to) {
-          MoveBlocks(plan, Bytes(from), Bytes(from) + times * src_batch,
-                     Bytes(to));
+          MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes, Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
           for (int64_t t = 0; t < times; ++t)
-            for (int64_t at = 0; at < rows * run; at += item)
-              std::memcpy(to + t * dst_batch + at,
-                          from + t * src_batch + at / item % rows * run +
-                              at / item / rows * item,
+            for (int64_t at = 0; at < rows * run; at += item) {
+              const int64_t mixed = t * mixed_batch + at;
+              const int64_t apart_at = t * rows_batch +
+                                       at / item % rows * pitch +
+                                       at / item / rows * item;
+              std::memcpy(to + (apart ? apart_at : mixed),
+                          from + (apart ? mixed : apart_at),
                           static_cast<size_t>(item));
+            }
         }))
         << "plan " << i << ": items of " << item << ", " << rows << " rows of "
         << run << " bytes, " << times << " times";
@@ -195,8 +213,16 @@ TEST(BlocksTest, AreInterleavedToLinesThatBeginAnywhere) {
   EXPECT_GE(realigned, lookups / 8);
 }
 
+TEST(BlocksTest, AreInterleavedToLinesThatBeginAnywhere) {
+  InterleaveRandomRows(false);
+}
+
+TEST(BlocksTest, AreTakenApartToLinesThatBeginAnywhere) {
+  InterleaveRandomRows(true);
+}
+
 // Runs of num_i x num_j items that are transposed, run after run.
-TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
+TEST(BlocksTest, ShufflesAreStreamed) {
   const GuardedBuffer src(1 << 17), dst(1 << 17);
   Random random(11);
   EveryTarget target;
@@ -204,9 +230,11 @@ TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
   for (int64_t i = 0; i < 3000; ++i) {
     target.Use(static_cast<size_t>(i));
     Machine machine = ThisMachine();
+    machine.l2 = int64_t{1} << random.In(20, 21);
     machine.l3 = 32 << 20;
-    const int64_t item = random.In(1, 8), num_i = random.In(2, 64 / item / 2);
-    const int64_t num_j = random.In(2, 64 / item / num_i);
+    const int64_t most = random.OneIn(2) ? machine.shuffle : 64;
+    const int64_t item = random.In(1, 8), num_i = random.In(2, most / item / 2);
+    const int64_t num_j = random.In(2, most / item / num_i);
     const int64_t run = item * num_i * num_j;
     const int64_t runs = random.In(8 * 256 / run + 1, (1 << 15) / run);
     const ByteCopy copy{item,
@@ -217,7 +245,7 @@ TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
     const BlockPlan plan =
         PlanBlocks(copy, {}, large ? 8 << 20 : (8 << 20) - 1, machine);
     ASSERT_EQ(plan.kernel, Kernel::kShuffle);
-    EXPECT_EQ(plan.stream, large && !machine.LooksUp());
+    EXPECT_EQ(plan.stream, large);
     streamed += plan.stream;
     const auto bytes = static_cast<size_t>(runs * run);
     std::byte* const from = testing::Place(random, src, runs * run);
@@ -235,7 +263,7 @@ TEST(BlocksTest, ShufflesAreStreamedWithoutLookups) {
           << num_j << ", " << runs << " times, item " << at;
     }
   }
-  EXPECT_GE(streamed, 500);
+  EXPECT_GE(streamed, 1000);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Claims of kernels/copy/plan/transpose_plan.h: how rows that compete for the
+// Claims of kernels/copy/plan/transpose/transpose_plan.h: how rows that compete for the
 // first cache are transposed, and rows that are shorter than a vector; where
 // the CPU looks up (Machine::shuffle), and where it does not.
 #include <gtest/gtest.h>

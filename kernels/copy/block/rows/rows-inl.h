@@ -6,6 +6,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/lookup/lines-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/runs-inl.h"
 
@@ -210,6 +211,7 @@ class RunStreamer {
 
 // Moves the items of a block one by one, past the caches.
 inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
+  if (MoveRowsInLines(block, prefetcher)) return;
   const int64_t item = block.item, lines = PrefetchLines(1, item);
   const Loop batch = block.batch;
 #if HWY_TARGET != HWY_SCALAR

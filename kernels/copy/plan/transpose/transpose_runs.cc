@@ -1,4 +1,4 @@
-#include "kernels/copy/plan/transpose_runs.h"
+#include "kernels/copy/plan/transpose/transpose_runs.h"
 
 #include <algorithm>
 

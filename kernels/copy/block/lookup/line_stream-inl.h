@@ -1,4 +1,4 @@
-// Runs that begin within lines and are streamed in whole ones all the same, per
+// Streaming to places that begin within lines, in whole ones all the same, per
 // SIMD target: of instructions that look up.
 #include <algorithm>
 #include <array>
@@ -7,14 +7,14 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/block/lookup-inl.h"
+#include "kernels/copy/block/lookup/lookup-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 
-#if defined(AXIS_BLOCK_LINES_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef AXIS_BLOCK_LINES_INL_H_
-#undef AXIS_BLOCK_LINES_INL_H_
+#if defined(AXIS_BLOCK_LINE_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AXIS_BLOCK_LINE_STREAM_INL_H_
+#undef AXIS_BLOCK_LINE_STREAM_INL_H_
 #else
-#define AXIS_BLOCK_LINES_INL_H_
+#define AXIS_BLOCK_LINE_STREAM_INL_H_
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -67,6 +67,8 @@ HWY_INLINE void StoreBytes(V x, uint64_t which, uint8_t* to) {
 template <class T>
 class LineStream {
  public:
+  LineStream() = default;
+
   // REQUIRES: `to` is a multiple of sizeof(T).
   HWY_INLINE explicit LineStream(uint8_t* to)
       : kept_(hn::Zero(Bytes())),
@@ -93,9 +95,20 @@ class LineStream {
     shift_ = (shift_ + bytes) % kLineBytes;
   }
 
+  // Writes the first `bytes` of `x`, whole lanes, as far as there are so many.
+  HWY_INLINE void PutUpTo(BytesVec x, int64_t bytes) {
+    if (bytes >= kLineBytes) {
+      Put(x);
+    } else if (bytes > 0) {
+      PutPart(x, bytes);
+    }
+  }
+
   HWY_INLINE void End() const {
-    StoreBytes(JoinVectors<T>(kept_, kept_, shift_),
-               which_ & ((uint64_t{1} << shift_) - 1), line_);
+    const uint64_t which = which_ & ((uint64_t{1} << shift_) - 1);
+    // A line that is not ours may have been streamed.
+    if (which != 0)
+      StoreBytes(JoinVectors<T>(kept_, kept_, shift_), which, line_);
   }
 
  private:
@@ -114,60 +127,6 @@ class LineStream {
   uint8_t* line_;
   uint64_t which_;  // bytes of the line are ours
 };
-
-// Interleaves kRows rows as InterleaveLines() does, but streams them wherever
-// repetitions start.
-template <int64_t kItem, int64_t kRows>
-void InterleaveRealigned(const Block& block) {
-  const Shuffler<kRows> shuffle(Interleaving<kItem, kRows>::kTogether.data());
-  const int64_t run = block.num_b * kItem;
-  const int64_t whole = run / kLineBytes * kLineBytes;
-  const auto rest = hn::FirstN(Bytes(), static_cast<size_t>(run - whole));
-  int64_t rows[kRows];
-  std::copy_n(block.rows, kRows, rows);
-  const Loop batch = block.batch;
-  LineStream<Lane<kItem>> stream(block.dst);
-  for (int64_t t = 0; t < batch.extent; ++t) {
-    const uint8_t* const src = block.src + t * batch.src_stride;
-    stream.Begin(block.dst + t * batch.dst_stride);
-    for (int64_t at = 0; at < whole; at += kLineBytes)
-      shuffle([&](int64_t a)
-                  HWY_ATTR { return hn::LoadU(Bytes(), src + rows[a] + at); },
-              [&](int64_t, BytesVec x) HWY_ATTR { stream.Put(x); });
-    if (whole == run) continue;
-    int64_t left = (run - whole) * kRows;
-    shuffle(
-        [&](int64_t a) HWY_ATTR {
-          return hn::MaskedLoad(rest, Bytes(), src + rows[a] + whole);
-        },
-        [&](int64_t, BytesVec x) HWY_ATTR {
-          if (left >= kLineBytes) {
-            stream.Put(x);
-          } else if (left > 0) {
-            stream.PutPart(x, left);
-          }
-          left -= kLineBytes;
-        });
-  }
-  stream.End();
-}
-
-// Returns false where lines are not put together.
-template <int64_t kItem>
-bool InterleaveInLines(const Block& block) {
-  if (!block.realigns) return false;
-  WithConstant(block.num_a, [&](auto rows) HWY_ATTR {
-    InterleaveRealigned<kItem, rows()>(block);
-  });
-  return true;
-}
-
-#else
-
-template <int64_t kItem>
-bool InterleaveInLines(const Block&) {
-  return false;
-}
 
 #endif  // HWY_TARGET == HWY_AVX3_DL
 

@@ -6,7 +6,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/side.h"
 #include "kernels/copy/plan/spacing.h"
-#include "kernels/copy/plan/transpose_plan.h"
+#include "kernels/copy/plan/transpose/transpose_plan.h"
 
 namespace axis {
 namespace {

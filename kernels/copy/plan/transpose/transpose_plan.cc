@@ -1,10 +1,10 @@
-#include "kernels/copy/plan/transpose_plan.h"
+#include "kernels/copy/plan/transpose/transpose_plan.h"
 
 #include <algorithm>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/plan/spacing.h"
-#include "kernels/copy/plan/transpose_runs.h"
+#include "kernels/copy/plan/transpose/transpose_runs.h"
 
 namespace axis {
 namespace {

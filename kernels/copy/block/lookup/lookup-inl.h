@@ -70,6 +70,15 @@ class Shuffler {
     for (int64_t i = 0; i < kVectors; ++i) store(i, LookUp(x, places_[i]));
   }
 
+  // Makes the `i`-th only.
+  template <class Load>
+  HWY_INLINE BytesVec One(int64_t i, Load load) const {
+    BytesVec x[kVectors];
+    HWY_UNROLL(4)
+    for (int64_t k = 0; k < kVectors; ++k) x[k] = load(k);
+    return LookUp(x, places_[i]);
+  }
+
  private:
   BytesVec places_[kVectors];
 };
