@@ -46,11 +46,12 @@ struct Machine {
   bool StreamsTilesOfLines(int64_t total_bytes) const {
     return Exceeds(total_bytes, {8, 13}, {8, 10});
   }
+  // With lookups measured without the reader.
   bool StreamsInterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {8, 20}, {8, 11});
+    return Exceeds(total_bytes, {8, 16}, {8, 11});
   }
   bool StreamsDeinterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {11, 20}, {9, 11});
+    return Exceeds(total_bytes, {8, 16}, {9, 11});
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
     const int64_t parts = HasFarL3() ? 8 : 16;

@@ -53,4 +53,20 @@ LOOKUP = [
      "keeps_ = strip == 0;", ENGINE),
     ("kernels/copy/block/squares-inl.h", "return row(i) + piece * kPieceBytes;",
      "return row(i);", ENGINE),
+    # Short items that are brought together.
+    ("kernels/copy/block/lookup/compact-inl.h",
+     "WindowsWithin(block.src_end - src, reach_, src_step_)",
+     "block.num_a / items_", ["compact_test"]),
+    ("kernels/copy/block/lookup/compact-inl.h",
+     "WindowsWithin(block.num_a * block.item, kLineBytes, bytes_)",
+     "steps", ["compact_test"]),
+    ("kernels/copy/block/lookup/compact-inl.h",
+     "i / item * step + i % item", "i / item * step", ["compact_test"]),
+    # Items that cross lines.
+    ("kernels/copy/block/lookup/lines-inl.h",
+     "!block.realigns || !StartsAt(block, LaneBytes(kItem))",
+     "!block.realigns", ["blocks_test"]),
+    ("kernels/copy/block/lookup/lines-inl.h",
+     "!block.realigns || !AreAligned(block)", "!block.realigns",
+     ["blocks_test"]),
 ]

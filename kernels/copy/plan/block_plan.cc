@@ -108,6 +108,22 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   return true;
 }
 
+// Shorter columns are better transposed than taken apart each by itself.
+constexpr int64_t kColumnApart = 1 << 10;
+
+// Whether few columns of items that registers transpose only if padded are
+// taken apart, each by itself.
+bool TakesFewApart(const ByteCopy& copy, const Machine& machine) {
+  if (!machine.LooksUp() || !IsPadded(copy.item) || copy.loops.empty())
+    return false;
+  const auto few = std::ranges::find(copy.loops, copy.item, &Loop::src_stride);
+  const Loop items = copy.loops.back();
+  return few != copy.loops.end() && few->extent <= kMostInterleaved &&
+         items.dst_stride == copy.item &&
+         items.src_stride == few->extent * copy.item &&
+         items.extent * copy.item >= kColumnApart;
+}
+
 }  // namespace
 
 bool IsCompact(const ByteCopy& copy) {
@@ -135,7 +151,7 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   const auto a = Find(loops, &Loop::dst_stride, copy.item);
   const auto b = Find(loops, &Loop::src_stride, copy.item);
   if (!IsTransposable(copy.item) || !a || !b) {
-    columns.empty() && IsCompact(copy)
+    columns.empty() && (IsCompact(copy) || TakesFewApart(copy, machine))
         ? PlanCompact(plan, loops, total_bytes, machine)
         : PlanRows(plan, loops, total_bytes, machine);
     return plan;

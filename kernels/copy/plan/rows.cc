@@ -36,6 +36,9 @@ constexpr int64_t kRealignedTile = 112, kRealignedRow = 20;
 // Of tiles that are realigned, columns up to here are written whole.
 constexpr int64_t kRealignedColumn = 8 << 10;
 
+// Short items that are brought together are, if they lie no farther apart.
+constexpr int64_t kRealignedStep = 16;
+
 // Rows compete if no more than so many of them have places in the first cache;
 // half as many if the plan is to bring them together.
 constexpr int64_t kFewPlaces = 64;
@@ -148,11 +151,20 @@ void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   Append(plan.a, Take(loops, loops.size() - 1));
   plan.stream = plan.stage = machine.StreamsShortRuns(total_bytes) &&
                              plan.a.extent * item >= kLongItem;
+  plan.realigns = plan.stage && machine.LooksUp() &&
+                  plan.a.loops[0].src_stride <= kRealignedStep * item;
   // Whole lines; nobody looks up where so many items are.
-  const int64_t bytes = plan.stage ? 2 * kRepeatBytes : 4 * kRowBytes;
+  int64_t bytes = plan.stage ? 2 * kRepeatBytes : 4 * kRowBytes;
+  const auto few = Find(loops, &Loop::src_stride, item);
+  if (few) {
+    // All columns of a block read it while it is in the first cache.
+    plan.batch = Take(loops, *few);
+    plan.batch_block = plan.batch.extent;
+    bytes = kRepeatBytes / plan.batch.extent;
+  }
   plan.a.block =
       std::min(plan.a.extent, bytes / item / kLineBytes * kLineBytes);
-  Repeat(plan, loops, kRepeatBytes);
+  if (!few) Repeat(plan, loops, kRepeatBytes);
   plan.outer = loops;
 }
 

@@ -11,7 +11,8 @@
 namespace axis {
 
 // Both complete `plan`, which has an item and its columns, if any; `loops` are
-// all the others. The latter is for what IsCompact().
+// all the others. The latter is for what IsCompact(), and for few columns of
+// items that are neighbours in the source.
 void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
               const Machine& machine);
 void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,

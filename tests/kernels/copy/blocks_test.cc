@@ -168,8 +168,10 @@ void InterleaveRandomRows(bool apart) {
     const int64_t most = random.OneIn(4) ? 3000 : 1500;
     const int64_t run = random.In(32 / item, most / item) * item;
     const int64_t times = random.In(1, random.OneIn(4) ? 60 : 4);
+    // Most gaps are whole items.
+    const int64_t unit = random.OneIn(8) ? 1 : item;
     const auto gap = [&](int64_t often) {
-      return random.OneIn(often) ? 0 : random.In(1, 80 / item) * item;
+      return random.OneIn(often) ? 0 : random.In(1, 80 / unit) * unit;
     };
     // One side is interleaved; on the other, rows lie `pitch` apart.
     const int64_t pitch = run + gap(apart ? 2 : 1);

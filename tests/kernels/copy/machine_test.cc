@@ -79,8 +79,8 @@ TEST_F(MachineTest, StreamsSoonerWithoutLookupsAndLaterWithSeveralWorkers) {
   for (const Case& c : {
            Case{{.shuffle = 64}, 5, 5, 8, 8, 9, 9, 9},
            Case{{.shuffle = 64, .workers = 2}, 9, 9, 10, 11, 11, 13, 13},
-           Case{{.shuffle = 256}, 8, 8, 8, 8, 11, 11, 14},
-           Case{{.shuffle = 256, .workers = 2}, 13, 9, 13, 20, 20, 20, 20},
+           Case{{.shuffle = 256}, 8, 8, 8, 8, 8, 11, 14},
+           Case{{.shuffle = 256, .workers = 2}, 13, 9, 13, 16, 16, 20, 20},
        }) {
     const Machine& m = c.machine;
     auto from = [&m](auto streams) {

@@ -1,6 +1,6 @@
-// Claims of kernels/copy/plan/transpose/transpose_plan.h: how rows that compete for the
-// first cache are transposed, and rows that are shorter than a vector; where
-// the CPU looks up (Machine::shuffle), and where it does not.
+// Claims of kernels/copy/plan/transpose/transpose_plan.h: how rows that compete
+// for the first cache are transposed, and rows that are shorter than a vector;
+// where the CPU looks up (Machine::shuffle), and where it does not.
 #include <gtest/gtest.h>
 
 #include "kernels/copy/machine.h"

@@ -215,7 +215,7 @@ inline void MoveRowsRealigned(const Block& block, Prefetcher& prefetcher) {
 // These return false where lines are not put together.
 template <int64_t kItem>
 bool InterleaveInLines(const Block& block) {
-  if (!block.realigns) return false;
+  if (!block.realigns || !StartsAt(block, LaneBytes(kItem))) return false;
   WithConstant(block.num_a, [&](auto rows) HWY_ATTR {
     InterleaveRealigned<kItem, rows()>(block);
   });
@@ -224,7 +224,7 @@ bool InterleaveInLines(const Block& block) {
 
 template <int64_t kItem>
 bool DeinterleaveInLines(const Block& block) {
-  if (!block.realigns) return false;
+  if (!block.realigns || !AreAligned(block)) return false;
   const bool in_order = block.packed && block.num_a * kItem <= kColumnInOrder;
   WithConstant(block.num_b, [&](auto rows) HWY_ATTR {
     in_order ? DeinterleaveInOrder<kItem, rows()>(block)

@@ -7,6 +7,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/copy/block.h"
+#include "kernels/copy/block/lookup/compact-inl.h"
 #include "kernels/copy/block/pieces-inl.h"
 #include "kernels/copy/block/rows/rows-inl.h"
 
@@ -21,7 +22,7 @@ HWY_BEFORE_NAMESPACE();
 namespace axis {
 namespace HWY_NAMESPACE {
 
-#if HWY_TARGET != HWY_SCALAR
+#if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
 
 // More loads for a store take longer than to move items one by one.
 inline constexpr size_t kMostLoads = 4;
@@ -140,7 +141,7 @@ class CompactPlan {
   Piece pieces_[kPieceBytes];
 };
 
-#endif  // HWY_TARGET != HWY_SCALAR
+#endif  // HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
 
 // Moves the items of `block`, which follow one another in the destination.
 // REQUIRES: packed, num_b == 1, row_step > item, item <= kCompactItem.
