@@ -24,7 +24,7 @@ LOOKUP = [
      "+\n      bytes);", ENGINE),
     # Rows that are interleaved to lines.
     ("kernels/copy/block/lookup/line_stream-inl.h", "which_ & ((uint64_t{1} << shift_) - 1)",
-     "(uint64_t{1} << shift_) - 1", ENGINE),
+     "(uint64_t{1} << shift_) - 1", ["compact_test"]),
     ("kernels/copy/block/lookup/line_stream-inl.h", "which_(~uint64_t{0} << shift_)",
      "which_(~uint64_t{0})", ENGINE),
     ("kernels/copy/block/lookup/line_stream-inl.h", "if (shift_ + bytes >= kLineBytes) Put",
