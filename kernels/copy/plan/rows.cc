@@ -117,7 +117,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
                  AreLines(plan, loops);
     plan.stage =
         plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
-    plan.realigns = plan.stage && machine.LooksUp() &&
+    plan.realigns = plan.stage && !plan.lines && machine.LooksUp() &&
                     plan.item >= (tiles ? kRealignedTile : kRealignedRow);
     plan.stream = plan.stage || plan.lines;
   }

@@ -169,8 +169,10 @@ TEST(BlockPlanTest, LongItemsOfTilesAreRealignedWithLookups) {
   // By way of scratch where somebody does not look up after all.
   EXPECT_TRUE(plan(112, 1000).stage);
   // Columns are written whole up to 8 KiB, or 2 KiB of each at a time.
-  EXPECT_EQ(plan(128, 64).a.block, 64);
-  EXPECT_EQ(plan(128, 65).a.block, 16);
+  EXPECT_EQ(plan(120, 68).a.block, 68);
+  EXPECT_EQ(plan(120, 69).a.block, 17);
+  // Whole lines need not be put together, and are read in order.
+  EXPECT_FALSE(plan(128, 64).realigns);
 }
 
 TEST(BlockPlanTest, ShortRowsAreRealignedWithLookups) {
