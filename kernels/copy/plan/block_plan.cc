@@ -14,8 +14,6 @@
 namespace axis {
 namespace {
 
-constexpr int64_t kPage = 4096;
-
 // Whether few columns are taken apart though they are shorter than vectors: a
 // piece is enough, unless rows are pieces themselves, or all columns of small
 // items go through a few registers together. With lookups that was measured of

@@ -94,9 +94,9 @@ struct BlockPlan {
   // Need not go by way of scratch if the destination starts at a line: then so
   // do all the runs that are written to it.
   bool lines = false;
-  // What begins within lines is put together, columns from strip to strip,
-  // interleaved rows as they come: so that it is streamed in whole lines and
-  // need not go by way of scratch.
+  // What begins within lines is put together, columns of transpositions from
+  // strip to strip, all else as it comes: so that it is streamed in whole lines
+  // and need not go by way of scratch.
   bool realigns = false;
   // Rows compete: of no more than the first cache has places for is a piece
   // read at a time, or each of their lines is fetched anew for every piece. Of

@@ -13,8 +13,6 @@
 namespace axis {
 namespace {
 
-constexpr int64_t kPage = 4096;
-
 // Rows are no trouble for a cache, so that there may be more of them.
 constexpr int64_t kRowBytes = 64 << 10;
 

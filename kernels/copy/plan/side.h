@@ -18,6 +18,8 @@ namespace axis {
 
 using Loops = absl::InlinedVector<Loop, 8>;
 
+inline constexpr int64_t kPage = 4096;
+
 // Runs this long are as well read in any order.
 inline constexpr int64_t kLongItem = 512;
 
