@@ -7,6 +7,7 @@
 #include <span>
 
 #include "absl/container/inlined_vector.h"
+#include "kernels/copy/machine.h"
 #include "kernels/copy/partition.h"
 #include "kernels/copy/plan/block_plan.h"
 
@@ -23,14 +24,20 @@ inline bool Follows(const Move& move, const Move& next) {
          move.copy.item <= kLongestColumn;
 }
 
+// Shorter columns are not worth a plan each.
+inline constexpr int64_t kColumnOfItsOwn = 8 << 10;
+
 // Whether the items of `count` moves like this one, which follow one another,
 // are better brought together move by move: as columns they would be transposed
-// with what they leave of every step, up to twice as slow.
+// with what they leave of every step, up to twice as slow, or padded.
 inline bool AreBetterApart(const Move& move, size_t count) {
   if (!IsCompact(move.copy)) return false;
-  const int64_t step = move.copy.loops.back().src_stride;
-  return static_cast<int64_t>(count) * move.copy.item < step &&
-         step <= 4 * move.copy.item;
+  const int64_t item = move.copy.item, few = static_cast<int64_t>(count);
+  const Loop items = move.copy.loops.back();
+  return few * item < items.src_stride
+             ? items.src_stride <= 4 * item
+             : items.extent * item >= kColumnOfItsOwn &&
+                   AreTakenApart(item, few, ThisMachine());
 }
 
 // Where the columns of all moves go.

@@ -109,17 +109,15 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
 // Shorter columns are better transposed than taken apart each by itself.
 constexpr int64_t kColumnApart = 1 << 10;
 
-// Whether few columns of items that registers transpose only if padded are
-// taken apart, each by itself.
+// Whether `copy` takes few columns apart, each by itself.
 bool TakesFewApart(const ByteCopy& copy, const Machine& machine) {
-  if (!machine.LooksUp() || !IsPadded(copy.item) || copy.loops.empty())
-    return false;
+  if (copy.loops.empty()) return false;
   const auto few = std::ranges::find(copy.loops, copy.item, &Loop::src_stride);
   const Loop items = copy.loops.back();
-  return few != copy.loops.end() && few->extent <= kMostInterleaved &&
-         items.dst_stride == copy.item &&
+  return few != copy.loops.end() && items.dst_stride == copy.item &&
          items.src_stride == few->extent * copy.item &&
-         items.extent * copy.item >= kColumnApart;
+         items.extent * copy.item >= kColumnApart &&
+         AreTakenApart(copy.item, few->extent, machine);
 }
 
 }  // namespace
@@ -167,6 +165,10 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
 
 bool AreInterleaved(int64_t item, int64_t few, int64_t many) {
   return item <= 8 && few <= kMostInterleaved && many * item >= kLineBytes / 2;
+}
+
+bool AreTakenApart(int64_t item, int64_t few, const Machine& machine) {
+  return machine.LooksUp() && IsPadded(item) && few <= kMostInterleaved;
 }
 
 BlockPlan PlanMatrix(int64_t item, int64_t num_a, int64_t num_b) {

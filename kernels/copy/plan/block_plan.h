@@ -142,6 +142,10 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
 // interleaved by whole vectors, or so few columns taken apart.
 bool AreInterleaved(int64_t item, int64_t few, int64_t many);
 
+// Whether `few` columns of items that registers transpose only if padded are
+// better taken apart each by itself, if they are long.
+bool AreTakenApart(int64_t item, int64_t few, const Machine& machine);
+
 // Plans the transposition of a matrix without gaps, `num_b` columns of `num_a`
 // items in the destination. The plan refers to nothing.
 // REQUIRES: IsTransposable(item); AreInterleaved(), or both extents are more

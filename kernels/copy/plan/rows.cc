@@ -34,6 +34,9 @@ constexpr int64_t kRealignedTile = 112, kRealignedRow = 20;
 // Of tiles that are realigned, columns up to here are written whole.
 constexpr int64_t kRealignedColumn = 8 << 10;
 
+// Longer columns of tiles have a rest that does not show.
+constexpr int64_t kEvenColumn = 16 << 10;
+
 // Short items that are brought together are, if they lie no farther apart.
 constexpr int64_t kRealignedStep = 16;
 
@@ -89,10 +92,9 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   // Runs of whole lines depend on nothing around them in the destination, so
   // that the source can be read from end to end.
-  const bool stream_rows =
-      plan.item < kLongItem     ? machine.StreamsShortRuns(total_bytes)
-      : plan.item < kLibraryRun ? machine.StreamsLongRuns(total_bytes)
-                                : machine.StreamsLibraryRuns(total_bytes);
+  const bool stream_rows = plan.item < kLongItem
+                               ? machine.StreamsShortRuns(total_bytes)
+                               : machine.StreamsLongRuns(total_bytes);
   const bool items_are_lines = plan.item % kLineBytes == 0;
   if (stream_rows && !b && items_are_lines)
     std::sort(loops.begin(), loops.end(), ReadsFarther);
@@ -135,6 +137,12 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.a.step == plan.item)
     Grow(plan.a, &Loop::dst_stride, plan.item, a_bytes, loops);
   Cut(plan.a, plan.item, a_bytes);
+  // While a rest is written, next to nothing of the block after it is asked
+  // for.
+  if (tiles && plan.stage && column < kEvenColumn)
+    plan.a.block = column < 2 * a_bytes && plan.a.extent <= kMaxOffsets
+                       ? plan.a.extent
+                       : EqualPart(plan.a.extent, plan.a.block);
   if (tiles) KeepLines(plan, machine);
   Cut(plan.b, plan.item, RowBytes(plan));
   Repeat(plan, loops, plan.fetch ? 1 : tiles ? kRepeatBytes : kRunsBytes);
@@ -147,10 +155,13 @@ void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   plan.kernel = Kernel::kCompact;
   plan.a.step = item;
   Append(plan.a, Take(loops, loops.size() - 1));
-  plan.stream = plan.stage = machine.StreamsShortRuns(total_bytes) &&
-                             plan.a.extent * item >= kLongItem;
-  plan.realigns = plan.stage && machine.LooksUp() &&
-                  plan.a.loops[0].src_stride <= kRealignedStep * item;
+  plan.realigns =
+      machine.LooksUp() && plan.a.loops[0].src_stride <= kRealignedStep * item;
+  plan.stream = plan.stage =
+      plan.a.extent * item >= kLongItem &&
+      (plan.realigns ? machine.StreamsInterleaved(total_bytes)
+                     : machine.StreamsShortRuns(total_bytes));
+  plan.realigns = plan.realigns && plan.stage;
   // Whole lines; nobody looks up where so many items are.
   int64_t bytes = plan.stage ? 2 * kRepeatBytes : 4 * kRowBytes;
   const auto few = Find(loops, &Loop::src_stride, item);

@@ -74,13 +74,13 @@ TEST_F(MachineTest, StreamsSoonerWithoutLookupsAndLaterWithSeveralWorkers) {
   struct Case {
     Machine machine;
     int64_t tiles, competing, tiles_of_lines, interleaved, deinterleaved,
-        long_runs, library_runs;
+        long_runs;
   };
   for (const Case& c : {
-           Case{{.shuffle = 64}, 5, 5, 8, 8, 9, 9, 9},
-           Case{{.shuffle = 64, .workers = 2}, 9, 9, 10, 11, 11, 13, 13},
-           Case{{.shuffle = 256}, 8, 8, 8, 8, 8, 11, 14},
-           Case{{.shuffle = 256, .workers = 2}, 13, 9, 13, 16, 16, 20, 20},
+           Case{{.shuffle = 64}, 5, 5, 8, 8, 9, 9},
+           Case{{.shuffle = 64, .workers = 2}, 9, 9, 10, 11, 11, 13},
+           Case{{.shuffle = 256}, 8, 8, 8, 8, 8, 8},
+           Case{{.shuffle = 256, .workers = 2}, 13, 9, 13, 16, 16, 13},
        }) {
     const Machine& m = c.machine;
     auto from = [&m](auto streams) {
@@ -93,7 +93,6 @@ TEST_F(MachineTest, StreamsSoonerWithoutLookupsAndLaterWithSeveralWorkers) {
     EXPECT_EQ(from(&Machine::StreamsInterleaved), c.interleaved);
     EXPECT_EQ(from(&Machine::StreamsDeinterleaved), c.deinterleaved);
     EXPECT_EQ(from(&Machine::StreamsLongRuns), c.long_runs);
-    EXPECT_EQ(from(&Machine::StreamsLibraryRuns), c.library_runs);
     EXPECT_EQ(from(&Machine::StreamsShortRuns), 16);
   }
 }
@@ -105,7 +104,6 @@ TEST_F(MachineTest, StreamsLinesPastAFarLastCacheThatLeaveTheSecond) {
     EXPECT_FALSE(machine.StreamsLines((2 << 20) - 1));
     EXPECT_TRUE(machine.StreamsLines(2 << 20));
     EXPECT_TRUE(machine.StreamsLongRuns(2 << 20));
-    EXPECT_TRUE(machine.StreamsLibraryRuns(2 << 20));
     EXPECT_FALSE(machine.StreamsShortRuns(15 << 20));
     EXPECT_TRUE(machine.StreamsShortRuns(16 << 20));
     EXPECT_FALSE(machine.StreamsTiles(15 << 20));

@@ -1,0 +1,84 @@
+// Claims of kernels/copy/plan/rows.h and of kernels/copy/columns.h: how items
+// that registers do not transpose are cut into blocks, streamed and taken
+// apart.
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "kernels/copy/columns.h"
+#include "kernels/copy/machine.h"
+#include "kernels/copy/plan/block_plan.h"
+#include "kernels/copy/plan/rows.h"
+
+namespace axis {
+namespace {
+
+constexpr Machine kLooksUp = {.shuffle = 256}, kDoesNot = {.shuffle = 64};
+
+TEST(RowsPlanTest, ColumnsOfTilesPastTheCachesAreCutEvenly) {
+  // 29 columns of `num_a` items each, of rows without gaps, 400 times.
+  const auto block = [](int64_t item, int64_t num_a) {
+    const ByteCopy copy{item,
+                        {{400, num_a * 29 * item, num_a * 29 * item},
+                         {29, item, num_a * item},
+                         {num_a, 29 * item, item}}};
+    const int64_t plans[] = {
+        PlanBlocks(copy, {}, int64_t{1} << 30, kLooksUp).a.block,
+        PlanBlocks(copy, {}, int64_t{1} << 30, kDoesNot).a.block};
+    EXPECT_EQ(plans[0], plans[1]);
+    return plans[0];
+  };
+  // Whole up to twice 2 KiB; then in equal parts of 2 KiB at most, unless a
+  // rest does not show.
+  EXPECT_EQ(block(10, 225), 225);
+  EXPECT_EQ(block(10, 409), 409);
+  EXPECT_EQ(block(10, 410), 137);
+  EXPECT_EQ(block(20, 225), 75);
+  EXPECT_EQ(block(20, 900), 102);
+}
+
+TEST(RowsPlanTest, ItemsThatAreLookedUpTogetherAreStreamedSooner) {
+  // The first three bytes of every `step`.
+  const auto streams = [](int64_t step, int64_t total_bytes,
+                          const Machine& machine) {
+    const BlockPlan plan = PlanBlocks({3, {{total_bytes / step, step, 3}}}, {},
+                                      total_bytes, machine);
+    EXPECT_EQ(plan.kernel, Kernel::kCompact);
+    EXPECT_EQ(plan.stream, plan.stage);
+    EXPECT_EQ(plan.realigns, plan.stream && machine.LooksUp() && step <= 48);
+    return plan.stream;
+  };
+  EXPECT_TRUE(streams(7, 8 << 20, kLooksUp));
+  EXPECT_FALSE(streams(7, (8 << 20) - 1, kLooksUp));
+  // So far apart, most of what is looked up is thrown away.
+  EXPECT_FALSE(streams(49, (16 << 20) - 1, kLooksUp));
+  EXPECT_TRUE(streams(49, 16 << 20, kLooksUp));
+  EXPECT_FALSE(streams(7, (16 << 20) - 1, kDoesNot));
+  EXPECT_TRUE(streams(7, 16 << 20, kDoesNot));
+}
+
+TEST(RowsPlanTest, LongColumnsThatWouldBePaddedAreTakenApartByLookups) {
+  // Of a split into `count` columns of as many bytes.
+  const auto joined = [](int64_t item, int64_t count, int64_t bytes) {
+    std::vector<uint8_t> memory(static_cast<size_t>(bytes));
+    std::vector<Move> moves;
+    for (int64_t i = 0; i < count; ++i)
+      moves.push_back({{item, {{bytes / item, count * item, item}}},
+                       memory.data() + i * item,
+                       memory.data(),
+                       {}});
+    Columns columns;
+    return static_cast<int64_t>(JoinColumns(moves, columns).size());
+  };
+  const bool apart = ThisMachine().LooksUp();
+  for (const int64_t item : {3, 5, 6, 7})
+    for (const int64_t count : {2, 3, 4})
+      EXPECT_EQ(joined(item, count, 8400), apart ? count : 1);
+  EXPECT_EQ(joined(3, 2, 8190), 1);  // not worth a plan each
+  EXPECT_EQ(joined(3, 5, 8400), 1);
+  EXPECT_EQ(joined(4, 2, 8400), 1);  // registers do it
+  EXPECT_EQ(joined(9, 2, 8400), 1);
+}
+
+}  // namespace
+}  // namespace axis
