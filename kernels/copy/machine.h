@@ -35,16 +35,15 @@ struct Machine {
   // Whether results of so many bytes are better written past the caches: their
   // reader will not find them there anyway. Measured with the reader and
   // without on 32 MiB of L3, of a core that looks up and of one that does not,
-  // the latter beside neighbours who use the cache as well. Several workers get
-  // more out of a cache than one, not out of the memory: less where columns
-  // compete for the same places in it. Tiles are lost soonest: they read and
-  // write single lines, which no core foresees.
-  bool StreamsTiles(int64_t total_bytes, bool compete = false) const {
-    return Exceeds(total_bytes, {8, compete ? 9 : 13}, {5, 9});
+  // both beside neighbours who use the cache as well. Several workers get more
+  // out of a cache than one, not out of the memory. Tiles are lost soonest:
+  // they read and write single lines, which no core foresees.
+  bool StreamsTiles(int64_t total_bytes) const {
+    return Exceeds(total_bytes, {8, 9}, {5, 9});
   }
   // Of items that are lines, or longer.
   bool StreamsTilesOfLines(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {8, 13}, {8, 10});
+    return Exceeds(total_bytes, {8, 10}, {8, 10});
   }
   // With lookups measured without the reader.
   bool StreamsInterleaved(int64_t total_bytes) const {

@@ -150,7 +150,7 @@ Transposition::Transposition(const BlockPlan& plan, int64_t total_bytes,
       no_gaps(spacing.row == plan.b.extent * plan.item),
       in_l2(total_bytes < machine.l2),
       in_second(in_l2 && total_bytes > machine.l1),
-      past_caches(machine.StreamsTiles(total_bytes, spacing.ColumnsWait())),
+      past_caches(machine.StreamsTiles(total_bytes)),
       stream(past_caches || machine.StreamsLines(total_bytes)) {}
 
 Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
