@@ -39,7 +39,7 @@ struct Machine {
   // out of a cache than one, not out of the memory. Tiles are lost soonest:
   // they read and write single lines, which no core foresees.
   bool StreamsTiles(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {8, 9}, {5, 9});
+    return Exceeds(total_bytes, {7, 9}, {5, 9});
   }
   // Of items that are lines, or longer.
   bool StreamsTilesOfLines(int64_t total_bytes) const {

@@ -69,7 +69,7 @@ TEST_F(MachineTest, StreamsSoonerWithoutLookupsAndLaterWithSeveralWorkers) {
   for (const Case& c : {
            Case{{.shuffle = 64}, 5, 8, 8, 9, 9},
            Case{{.shuffle = 64, .workers = 2}, 9, 10, 11, 11, 13},
-           Case{{.shuffle = 256}, 8, 8, 8, 8, 8},
+           Case{{.shuffle = 256}, 7, 8, 8, 8, 8},
            Case{{.shuffle = 256, .workers = 2}, 9, 10, 16, 16, 13},
        }) {
     // Of how many MiB on that is so.
@@ -97,7 +97,7 @@ TEST_F(MachineTest, StreamsLinesPastAFarLastCacheThatLeaveTheSecond) {
     EXPECT_TRUE(machine.StreamsLongRuns(2 << 20));
     EXPECT_FALSE(machine.StreamsShortRuns(15 << 20));
     EXPECT_TRUE(machine.StreamsShortRuns(16 << 20));
-    EXPECT_FALSE(machine.StreamsTiles(15 << 20));
+    EXPECT_FALSE(machine.StreamsTiles(13 << 20));
   }
   machine.l2 = 1 << 20;
   EXPECT_FALSE(machine.StreamsLines(20 << 20));
