@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/columns.h"
+#include "kernels/copy/exchange.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/even.h"
@@ -122,6 +123,10 @@ void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
 }
 
 void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
+  if (move.columns.empty())
+    if (const auto exchange =
+            FindExchange(move.copy, total_bytes, ThisMachine()))
+      return MoveExchange(move, *exchange, src_end, total_bytes);
   const auto even =
       move.columns.empty() ? FindEvenPart(move.copy) : std::nullopt;
   if (!even) return MoveEven(move, total_bytes, src_end);

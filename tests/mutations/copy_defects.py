@@ -182,6 +182,13 @@ COPY = [
      ["rows_plan_test"]),
     ("kernels/copy/columns.h", "items.extent * item >= kColumnOfItsOwn", "true",
      ["rows_plan_test"]),
+    # Exchanges.
+    ("kernels/copy/exchange.cc", "at + part < pixels.extent ? steps : last",
+     "steps", ["exchange_test"]),
+    ("kernels/copy/exchange.cc", "repetition /= loop.extent;", "",
+     ["exchange_test"]),
+    ("kernels/copy/exchange.cc", "(item > 1 || q <= kMostInterleaved)", "true",
+     ["exchange_test"]),
     ("kernels/copy/block.h",
      "return ColumnsStartAt(block, LaneBytes(block.item));", "return true;",
      ENGINE),

@@ -12,6 +12,7 @@ inline constexpr int64_t kStageBytes = 640 << 10;
 inline constexpr int64_t kFetchBytes = 320 << 10;
 inline constexpr int64_t kUnpackedBytes = 384 << 10;
 inline constexpr int64_t kBandBytes = 128 << 10;
+inline constexpr int64_t kExchangeBytes = 16 << 10;
 
 // Memory aligned to pages.
 class Scratch {
@@ -49,6 +50,12 @@ inline uint8_t* UnpackScratch() {
 // kBandBytes of the calling thread.
 inline uint8_t* BandScratch() {
   thread_local const Scratch scratch(kBandBytes);
+  return scratch.get();
+}
+
+// kExchangeBytes of the calling thread.
+inline uint8_t* ExchangeScratch() {
+  thread_local const Scratch scratch(kExchangeBytes);
   return scratch.get();
 }
 
