@@ -57,7 +57,7 @@ struct Machine {
     return Exceeds(total_bytes, {parts, parts}, {16, 16});
   }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return StreamsLines(total_bytes) || Exceeds(total_bytes, {8, 13}, {9, 13});
+    return StreamsLines(total_bytes) || Exceeds(total_bytes, {8, 11}, {9, 13});
   }
   // What is made of whole lines, and need not be put together first, goes past
   // a far L3 once the second cache does not hold it. Whoever reads it in this
