@@ -17,9 +17,6 @@ namespace {
 // Fewer pixels are done before both steps have begun.
 constexpr int64_t kLeastPixels = 128;
 
-// A few parts a worker even out what the workers lose to others.
-constexpr int64_t kTasksPerWorker = 4;
-
 // Both steps for some pixels.
 struct Steps {
   BlockPlan apart, together;

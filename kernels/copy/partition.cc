@@ -20,9 +20,6 @@ namespace {
 // A task moves at least this many bytes, so that starting it does not show.
 constexpr int64_t kTaskBytes = 128 << 10;
 
-// A few tasks a worker even out what the workers lose to others.
-constexpr int64_t kTasksPerWorker = 4;
-
 int64_t BytesOf(const Move& move) {
   return BytesOf(move.copy) *
          std::max<int64_t>(1, static_cast<int64_t>(move.columns.size()));

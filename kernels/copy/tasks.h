@@ -17,6 +17,9 @@ namespace axis {
 // about this much.
 inline constexpr int64_t kSerialBytes = 512 << 10;
 
+// A few tasks a worker even out what the workers lose to others.
+inline constexpr int64_t kTasksPerWorker = 4;
+
 // How many workers to engage for a copy of `bytes`.
 inline int64_t WorkersFor(int64_t bytes) {
   return bytes < kSerialBytes ? 1 : tbb::this_task_arena::max_concurrency();
