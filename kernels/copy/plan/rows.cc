@@ -159,8 +159,8 @@ void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       machine.LooksUp() && plan.a.loops[0].src_stride <= kRealignedStep * item;
   plan.stream = plan.stage =
       plan.a.extent * item >= kLongItem &&
-      (plan.realigns ? machine.StreamsInterleaved(total_bytes)
-                     : machine.StreamsShortRuns(total_bytes));
+      (machine.StreamsShortRuns(total_bytes) ||
+       (plan.realigns && machine.StreamsInterleaved(total_bytes)));
   plan.realigns = plan.realigns && plan.stage;
   // Whole lines; nobody looks up where so many items are.
   int64_t bytes = plan.stage ? 2 * kRepeatBytes : 4 * kRowBytes;

@@ -53,6 +53,11 @@ TEST(RowsPlanTest, ItemsThatAreLookedUpTogetherAreStreamedSooner) {
   // So far apart, most of what is looked up is thrown away.
   EXPECT_FALSE(streams(49, (16 << 20) - 1, kLooksUp));
   EXPECT_TRUE(streams(49, 16 << 20, kLooksUp));
+  // Two workers, and a last cache that is far away.
+  const Machine far = {
+      .l2 = 2 << 20, .l3 = 64 << 20, .shuffle = 256, .workers = 2};
+  EXPECT_TRUE(streams(7, 16 << 20, far));
+  EXPECT_FALSE(streams(7, (16 << 20) - 1, far));
   EXPECT_FALSE(streams(7, (16 << 20) - 1, kDoesNot));
   EXPECT_TRUE(streams(7, 16 << 20, kDoesNot));
 }
