@@ -169,14 +169,15 @@ std::optional<Loop> FindShared(std::span<const Move> moves) {
 int64_t BandBytes() { return ThisMachine().l2 / 8; }
 
 // The plan of a band. Short runs are not streamed: by way of scratch they would
-// wait for the source, since nobody asks for that of the next band meanwhile
-// (measured without lookups only).
+// wait for the source, since nobody asks for that of the next band meanwhile.
+// Nor is anything asked for ahead by items that take less time than asking: the
+// machine foresees a band (both measured without lookups only).
 BlockPlan PlanOfBand(ByteCopy copy, std::span<const int64_t> columns,
                      int64_t total_bytes) {
   BlockPlan plan = PlanOf(std::move(copy), columns, total_bytes);
-  if (plan.kernel == Kernel::kRows && plan.stage && !ThisMachine().LooksUp()) {
-    plan.stage = plan.stream = false;
-    plan.lead = 0;
+  if (plan.kernel == Kernel::kRows && !ThisMachine().LooksUp()) {
+    if (plan.stage || plan.item <= kLineBytes / 2) plan.lead = 0;
+    if (plan.stage) plan.stage = plan.stream = false;
   }
   return plan;
 }

@@ -94,6 +94,19 @@ HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
   if (i < bytes) CopyFixed<32>(dst + bytes - 32, src + bytes - 32);
 }
 
+// From here on it gains to align what is written, though not what is copied out
+// of scratch: there loads would be of two stores each that are on their way.
+inline constexpr int64_t kAlignedRun = 8 * kVectorBytes;
+
+// Copies a vector, so that from the byte on that it returns every store is of
+// an aligned one: a store across two lines takes as long as two.
+HWY_INLINE int64_t CopyHead(uint8_t* HWY_RESTRICT dst,
+                            const uint8_t* HWY_RESTRICT src) {
+  CopyFixed<kVectorBytes>(dst, src);
+  return static_cast<int64_t>(-reinterpret_cast<uintptr_t>(dst) &
+                              (kVectorBytes - 1));
+}
+
 // From here on the machine finds out about a run by itself.
 inline constexpr int64_t kForeseenRun = 2048;
 
@@ -108,6 +121,9 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
 #define AXIS_COPIER(expression)                                     \
   f([=](uint8_t* HWY_RESTRICT dst, const uint8_t* HWY_RESTRICT src) \
         HWY_ATTR { expression; })
+#define AXIS_ALIGNED_COPIER(copy)                      \
+  AXIS_COPIER(const int64_t head = CopyHead(dst, src); \
+              copy(dst + head, src + head, bytes - head))
   switch (bytes) {
     case 1:
       return AXIS_COPIER(CopyFixed<1>(dst, src));
@@ -137,9 +153,11 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
   if (bytes < 16) return AXIS_COPIER(CopyHalves<8>(dst, src, bytes));
   if (bytes < 32) return AXIS_COPIER(CopyHalves<16>(dst, src, bytes));
   if (bytes < 64) return AXIS_COPIER(CopyHalves<32>(dst, src, bytes));
-  if (bytes < kForeseenRun) return AXIS_COPIER(CopyInOrder(dst, src, bytes));
-  if (bytes < kVectorRun) return AXIS_COPIER(CopyVectors(dst, src, bytes));
+  if (bytes < kAlignedRun) return AXIS_COPIER(CopyInOrder(dst, src, bytes));
+  if (bytes < kForeseenRun) return AXIS_ALIGNED_COPIER(CopyInOrder);
+  if (bytes < kVectorRun) return AXIS_ALIGNED_COPIER(CopyVectors);
   return AXIS_COPIER(std::memcpy(dst, src, static_cast<size_t>(bytes)));
+#undef AXIS_ALIGNED_COPIER
 #undef AXIS_COPIER
 }
 

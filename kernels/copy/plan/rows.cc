@@ -157,8 +157,10 @@ void PlanCompact(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   Append(plan.a, Take(loops, loops.size() - 1));
   plan.realigns =
       machine.LooksUp() && plan.a.loops[0].src_stride <= kRealignedStep * item;
+  // Where nobody looks up, to go by way of scratch costs more than streaming
+  // gains.
   plan.stream = plan.stage =
-      plan.a.extent * item >= kLongItem &&
+      machine.LooksUp() && plan.a.extent * item >= kLongItem &&
       (machine.StreamsShortRuns(total_bytes) ||
        (plan.realigns && machine.StreamsInterleaved(total_bytes)));
   plan.realigns = plan.realigns && plan.stage;

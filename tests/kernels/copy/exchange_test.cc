@@ -20,7 +20,7 @@ using testing::Random;
 
 // (g, h, p, n, q) items to (h, g, q, n, p).
 struct Pixels {
-  int64_t item, p, n, q, g = 1, h = 1, gap = 0;
+  int64_t item, p = 1, n = 1, q = 1, g = 1, h = 1, gap = 0;
 
   int64_t image() const { return n * q * item + gap; }
   int64_t channel() const { return n * p * item + gap; }

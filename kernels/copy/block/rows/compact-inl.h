@@ -24,8 +24,12 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
 
-// More loads for a store take longer than to move items one by one.
-inline constexpr size_t kMostLoads = 4;
+// More loads for a store than it has items, or four, take longer than to move
+// items one by one.
+inline constexpr size_t kMostLoads = kPieceBytes;
+constexpr size_t MostLoads(int64_t item) {
+  return std::max<size_t>(4, kMostLoads / static_cast<size_t>(item));
+}
 
 // How the items of a few pieces of the destination are looked up in pieces of
 // the source, over and over: each piece of the destination is made of the
@@ -42,13 +46,14 @@ class CompactPlan {
         step_(step),
         num_pieces_(item / std::gcd(item, kPieceBytes)),
         items_(num_pieces_ * kPieceBytes / item) {
+    const size_t most = MostLoads(item);
     int64_t from = 0, left = item;  // of the item that is being dealt out
     for (Piece& piece : std::span(pieces_, static_cast<size_t>(num_pieces_))) {
       size_t loads = 0;
-      std::fill_n(piece.places[0], kMostLoads * kPieceBytes, uint8_t{0x80});
+      std::fill_n(piece.places[0], most * kPieceBytes, uint8_t{0x80});
       for (int64_t i = 0; i < kPieceBytes; ++i) {
         if (loads == 0 || from >= piece.at[loads - 1] + kPieceBytes) {
-          if (loads == kMostLoads) {
+          if (loads == most) {
             items_ = 0;
             return;
           }
@@ -92,8 +97,16 @@ class CompactPlan {
         return LookUp<2>(src, steps, dst);
       case 3:
         return LookUp<3>(src, steps, dst);
-      default:
+      case 4:
         return LookUp<4>(src, steps, dst);
+      case 5:
+      case 6:
+        return LookUp<6>(src, steps, dst);
+      case 7:
+      case 8:
+        return LookUp<8>(src, steps, dst);
+      default:
+        return LookUp<16>(src, steps, dst);
     }
   }
 
@@ -101,8 +114,9 @@ class CompactPlan {
   template <size_t kLoads>
   void LookUp(const uint8_t* src, int64_t steps, uint8_t* dst) const {
     int64_t i = 0;
-    for (; i + 3 <= num_pieces_; i += 3)
-      LookUp<kLoads, 3>(pieces_ + i, src, steps, dst + i * kPieceBytes);
+    if constexpr (kLoads <= 4)
+      for (; i + 3 <= num_pieces_; i += 3)
+        LookUp<kLoads, 3>(pieces_ + i, src, steps, dst + i * kPieceBytes);
     for (; i < num_pieces_; ++i)
       LookUp<kLoads, 1>(pieces_ + i, src, steps, dst + i * kPieceBytes);
   }
@@ -125,7 +139,7 @@ class CompactPlan {
       for (int64_t i = 0; i < kPieces; ++i) {
         auto x =
             hn::TableLookupBytesOr0(LoadAt(d, src + at[i][0]), places[i][0]);
-        HWY_UNROLL(4)
+        HWY_UNROLL(16)
         for (size_t k = 1; k < kLoads; ++k)
           x = hn::Or(x, hn::TableLookupBytesOr0(LoadAt(d, src + at[i][k]),
                                                 places[i][k]));
