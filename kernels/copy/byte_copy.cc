@@ -20,6 +20,17 @@ int64_t BytesOf(const ByteCopy& copy) {
   return bytes;
 }
 
+Offsets OffsetsAt(std::span<const Loop> loops, int64_t index) {
+  Offsets at{};
+  for (size_t l = loops.size(); l-- > 0;) {
+    const int64_t i = index % loops[l].extent;
+    at.src += i * loops[l].src_stride;
+    at.dst += i * loops[l].dst_stride;
+    index /= loops[l].extent;
+  }
+  return at;
+}
+
 void Canonicalize(ByteCopy& copy) {
   auto& loops = copy.loops;
   // Insertion sort: few loops, nearly always in order already.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/plan.h"
@@ -21,6 +22,13 @@ ByteCopy ByteCopyOf(const Plan& plan);
 
 // How many bytes `copy` writes.
 int64_t BytesOf(const ByteCopy& copy);
+
+// How far from where `loops` begin they are at one of their indices, which are
+// counted through, those of the last loop first.
+struct Offsets {
+  int64_t src, dst;  // bytes
+};
+Offsets OffsetsAt(std::span<const Loop> loops, int64_t index);
 
 // Brings `copy` to the form that CompilePlan() guarantees for plans: loops of
 // extent 1 dropped, the rest sorted by destination stride, largest first, and

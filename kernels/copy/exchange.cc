@@ -93,19 +93,13 @@ void MoveExchange(const Move& move, const Exchange& exchange,
     uint8_t* const scratch = ExchangeScratch();
     const int64_t end = count * (task + 1) / tasks;
     for (int64_t i = count * task / tasks; i < end; ++i) {
-      int64_t repetition = i / parts;
-      const int64_t at = i % parts * part;
-      const uint8_t* src = move.src + at * pixels.src_stride;
-      uint8_t* dst = move.dst + at * pixels.dst_stride;
-      for (size_t l = exchange.rest.loops.size(); l-- > 0;) {
-        const Loop& loop = exchange.rest.loops[l];
-        src += repetition % loop.extent * loop.src_stride;
-        dst += repetition % loop.extent * loop.dst_stride;
-        repetition /= loop.extent;
-      }
-      const Steps& these = at + part < pixels.extent ? steps : last;
-      MoveBlocks(these.apart, src, src_end, scratch);
-      MoveBlocks(these.together, scratch, scratch + kExchangeBytes, dst);
+      const int64_t first = i % parts * part;
+      const Offsets at = OffsetsAt(exchange.rest.loops, i / parts);
+      const Steps& these = first + part < pixels.extent ? steps : last;
+      MoveBlocks(these.apart, move.src + first * pixels.src_stride + at.src,
+                 src_end, scratch);
+      MoveBlocks(these.together, scratch, scratch + kExchangeBytes,
+                 move.dst + first * pixels.dst_stride + at.dst);
     }
   });
 }

@@ -105,17 +105,11 @@ void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   for (const Loop& loop : deal.whole) count *= loop.extent;
   ForEachTask(bytes, count, [&](int64_t i) {
     const int64_t part = i % parts;
-    int64_t rest_of_i = i / parts;
-    int64_t src = part * deal.grain * cut.src_stride;
-    int64_t dst = part * deal.grain * cut.dst_stride;
-    for (size_t l = deal.whole.size(); l-- > 0;) {
-      const Loop& loop = deal.whole[l];
-      src += rest_of_i % loop.extent * loop.src_stride;
-      dst += rest_of_i % loop.extent * loop.dst_stride;
-      rest_of_i /= loop.extent;
-    }
-    MoveBlocks(part == parts - 1 ? last : plan, move.src + src, src_end,
-               move.dst + dst);
+    const int64_t first = part * deal.grain;
+    const Offsets at = OffsetsAt(deal.whole, i / parts);
+    MoveBlocks(part == parts - 1 ? last : plan,
+               move.src + first * cut.src_stride + at.src, src_end,
+               move.dst + first * cut.dst_stride + at.dst);
   });
 }
 

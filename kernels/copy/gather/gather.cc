@@ -156,16 +156,10 @@ void MoveGather(const ByteCopy& copy, Places places, const uint8_t* src,
   const bool stream = MachineFor(bytes).StreamsTiles(bytes);
   ForEachTask(bytes, count * chunks, [&](int64_t task) {
     const int64_t k = task % chunks;
-    int64_t from = 0, to = 0, rest = task / chunks;
-    for (size_t l = plan.outer.size(); l-- > 0;) {
-      const Loop& loop = plan.outer[l];
-      from += rest % loop.extent * loop.src_stride;
-      to += rest % loop.extent * loop.dst_stride;
-      rest /= loop.extent;
-    }
+    const Offsets at = OffsetsAt(plan.outer, task / chunks);
     MoveWindows(plan, k * chunk,
                 k + 1 < chunks ? (k + 1) * chunk : plan.inner.extent, stream,
-                src + from, src_end, dst + to);
+                src + at.src, src_end, dst + at.dst);
   });
 }
 
