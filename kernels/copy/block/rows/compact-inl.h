@@ -24,11 +24,11 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_AVX3_DL
 
-// More loads for a store than it has items, or four, take longer than to move
-// items one by one.
+// More loads for a store than it has bytes or pairs, of longer items than four,
+// take longer than to move items one by one.
 inline constexpr size_t kMostLoads = kPieceBytes;
 constexpr size_t MostLoads(int64_t item) {
-  return std::max<size_t>(4, kMostLoads / static_cast<size_t>(item));
+  return item <= 2 ? kMostLoads / static_cast<size_t>(item) : 4;
 }
 
 // How the items of a few pieces of the destination are looked up in pieces of
