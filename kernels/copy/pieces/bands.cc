@@ -31,21 +31,6 @@ int64_t CountOf(const Loops& loops) {
   return count;
 }
 
-// Where a loop takes its `index`-th place.
-struct Place {
-  int64_t src = 0, dst = 0;
-};
-Place PlaceOf(const Loops& loops, int64_t index) {
-  Place place;
-  for (size_t l = loops.size(); l-- > 0;) {
-    const int64_t i = index % loops[l].extent;
-    place.src += i * loops[l].src_stride;
-    place.dst += i * loops[l].dst_stride;
-    index /= loops[l].extent;
-  }
-  return place;
-}
-
 // A loop of which a band has a range of indices.
 struct Range {
   Loop loop{1, 0, 0};
@@ -140,7 +125,7 @@ bool CopyBands(Pieces pieces, const Target& target, int64_t total_bytes) {
   ForEachTask(total_bytes, tasks, [&](int64_t task) {
     const int64_t b = task % d.b.count();
     const int64_t a = task / d.b.count() % d.a.count();
-    Place at = PlaceOf(d.outer, task / d.b.count() / d.a.count());
+    Offsets at = OffsetsAt(d.outer, task / d.b.count() / d.a.count());
     at.src += plan.src_offset / 8 + d.a.begin(a) * d.a.loop.src_stride +
               d.b.begin(b) * d.item;
     at.dst += plan.dst_offset / 8 + d.a.begin(a) * d.a.loop.dst_stride +
@@ -153,7 +138,7 @@ bool CopyBands(Pieces pieces, const Target& target, int64_t total_bytes) {
     const int64_t num_rows = CountOf(rows);
     uint8_t* const scratch = BandScratch();
     for (int64_t row = 0; row < num_rows; ++row)
-      source.Read(at.src + PlaceOf(rows, row).src, run,
+      source.Read(at.src + OffsetsAt(rows, row).src, run,
                   reinterpret_cast<std::byte*>(scratch + row * pitch));
     ByteCopy band{d.item, {{d.b.extent(b), d.item, d.b.loop.dst_stride}}};
     int64_t stride = num_rows * pitch;
