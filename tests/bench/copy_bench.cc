@@ -19,6 +19,7 @@
 #include <cstring>
 #include <iostream>
 #include <sstream>
+#include <string_view>
 #include <thread>
 
 #include "kernels/copy.h"
@@ -31,6 +32,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kSampleSeconds = 1.5e-3;
 constexpr double kWarmSeconds = 20e-3;
+// The engine with one worker, where others have several: on the same pages, at
+// the same time, for what both do to the small is the same.
+constexpr std::string_view kAlone = "alone";
 constexpr size_t kHugePage = size_t{2} << 20;
 
 [[noreturn]] void Die(const std::string& why) {
@@ -128,6 +132,10 @@ class Session {
     }
     std::vector<Peer> peers = {EnginePeer(case_, buffers_, piece_bytes),
                                MemcpyPeer(src_bytes_, buffers_, threads)};
+    if (threads > 1) {
+      peers.push_back(peers[0]);
+      peers.back().name = kAlone;
+    }
 #ifdef AXIS_BENCH_DNNL
     std::ranges::move(DnnlPeers(case_, buffers_), std::back_inserter(peers));
 #endif
@@ -139,7 +147,7 @@ class Session {
       expected_.push_back(Expected(case_, piece, buffers_.src));
     for (Peer& peer : peers) {
       if (!Verify(peer)) continue;
-      times_.push_back(TimesFor(peer.run));
+      As(peer, [&] { times_.push_back(TimesFor(peer.run)); });
       peers_.push_back(std::move(peer));
     }
   }
@@ -158,10 +166,12 @@ class Session {
     seconds_.resize(peers_.size());
     for (size_t i = 0; i < peers_.size(); ++i) {
       const size_t k = (i + round_) % peers_.size();
-      // To one thread that takes long it matters little.
-      if (threads_ > 1 || seconds_[k] < kWarmSeconds) Warm(peers_[k].run);
-      seconds_[k] =
-          Seconds(peers_[k].run, times_[k]) / static_cast<double>(times_[k]);
+      As(peers_[k], [&] {
+        // To one thread that takes long it matters little.
+        if (threads_ > 1 || seconds_[k] < kWarmSeconds) Warm(peers_[k].run);
+        seconds_[k] =
+            Seconds(peers_[k].run, times_[k]) / static_cast<double>(times_[k]);
+      });
       // OpenMP's threads spin for a while after their work.
       if (threads_ > 1)
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -171,6 +181,15 @@ class Session {
   }
 
  private:
+  // Calls f() with the workers that `peer` may engage.
+  template <class F>
+  void As(const Peer& peer, const F& f) {
+    if (peer.name == kAlone)
+      alone_.execute(f);
+    else
+      f();
+  }
+
   // Whether the outputs of `peer` are right to the byte. It is fatal if those
   // of the engine are not.
   bool Verify(const Peer& peer) {
@@ -182,7 +201,8 @@ class Session {
       if (std::memcmp(buffers_.dst + piece.dst_offset, expected_[k].data(),
                       expected_[k].size()) == 0)
         continue;
-      if (peer.name == "engine") Die("the engine is wrong");
+      if (peer.name == "engine" || peer.name == kAlone)
+        Die("the engine is wrong");
       std::cerr << "  " << peer.name << " is wrong here; left out\n";
       return false;
     }
@@ -191,6 +211,7 @@ class Session {
 
   Case case_;
   int threads_;
+  tbb::task_arena alone_{1};
   size_t src_bytes_, dst_bytes_;
   Pages src_pages_, dst_pages_;
   Buffers buffers_;

@@ -1,7 +1,8 @@
 """Makes tables and a chart of what run.py measured.
 
 A record is one element of "cases" in copy.json: name, threads, engine, memcpy
-and peers, all rates in GB/s, bytes read and written.
+and peers, all rates in GB/s, bytes read and written; with several threads also
+alone, what the engine reached with one of them in the same process.
 """
 
 from chart import dots, geo_mean
@@ -90,16 +91,15 @@ def tables(records, suite):
 
 
 def scaling(records):
-    """What more threads bring, case by case, against the fewest."""
-    counts = sorted({r["threads"] for r in records})
-    one = {r["name"]: r for r in records if r["threads"] == counts[0]}
+    """What more threads than one bring, case by case."""
+    several = [r for r in records if "alone" in r]
     lines = []
-    for threads in counts[1:]:
-        gains = {r["name"]: r["engine"] / one[r["name"]]["engine"]
-                 for r in records if r["threads"] == threads}
+    for threads in sorted({r["threads"] for r in several}):
+        gains = {r["name"]: r["engine"] / r["alone"] for r in several
+                 if r["threads"] == threads}
         slower = [f"  {name}: {gain:.2f}x" for name, gain in gains.items()
                   if gain * NOISE < 1]
-        lines += ["", f"{threads} threads against {counts[0]}: geometric mean "
+        lines += ["", f"{threads} threads against one: geometric mean "
                   f"{geo_mean(gains.values()):.2f}x, best "
                   f"{max(gains.values()):.2f}x",
                   f"slower by more than 5 %: {len(slower)}", *slower]

@@ -27,6 +27,7 @@ from stolen import quietest, watch  # noqa: E402
 MOST = 3  # times as many rounds as are asked for, to find quiet ones among
 BITS = {"u1": 1, "u4": 4, "u8": 8, "f16": 16, "bf16": 16, "f32": 32,
         "f64": 64, "c128": 128}
+CPUS = sorted(os.sched_getaffinity(0))
 # Each is installed on its own, so that one that is out of reach does not take
 # the others with it; the first module is the one to import.
 PYPI = [["numpy"], ["openvino"], ["onnxruntime", "onnx"], ["torch"]]
@@ -113,14 +114,20 @@ class Worker:
             sys.exit(f"{self.process.args[0]} died of: {line}")
         return answer.split("\t")
 
+    def pin(self, cpus):
+        """Puts the main thread on one of `cpus`; what it starts, too."""
+        os.sched_setaffinity(self.process.pid, cpus)
+
     def begin(self, case):
         """Starts a case; returns the checksum of its outputs."""
+        self.pin(CPUS)
         crc, *self.names = [word.strip() for word in self.ask(case)]
         self.runs = []
         return crc
 
-    def round(self, enough):
+    def round(self, number, enough):
         """Has everybody take a sample, unless `enough` rounds were quiet."""
+        self.pin({CPUS[number % len(CPUS)]})
         if sum(run.quiet for run in self.runs) < enough:
             self.runs.append(watch(lambda: dict(
                 zip(self.names, map(float, self.ask("round"))))))
@@ -165,9 +172,9 @@ def measure(case, workers, rounds, percentile, agreement):
     sums = {worker.begin(command_of(case)) for worker in workers}
     if len(sums) != 1:
         sys.exit(f"{case['name']}: two opinions on what is right")
-    for _ in range(MOST * rounds):
+    for number in range(MOST * rounds):
         for worker in workers:
-            worker.round(rounds)
+            worker.round(number, rounds)
     records = []
     for threads in sorted({worker.threads for worker in workers}):
         rates = {}
@@ -186,8 +193,8 @@ def measure(case, workers, rounds, percentile, agreement):
                 rates[name] = max(rate, rates.get(name, 0))
         records.append({
             "name": case["name"], "threads": threads,
-            "engine": round(rates.pop("engine"), 4),
-            "memcpy": round(rates.pop("memcpy"), 4),
+            **{name: round(rates.pop(name), 4)
+               for name in ("engine", "alone", "memcpy") if name in rates},
             "peers": {name: round(rate, 4) for name, rate in rates.items()}})
     return records
 
