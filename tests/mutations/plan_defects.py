@@ -42,6 +42,8 @@ PLANS = [
     ("kernels/copy/block/together-inl.h", "block.num_b *= block.batch.extent;",
      "", ["together_test"]),
     # Tiles of rows that compete, and what lies beyond padded items.
+    ("kernels/copy/plan/rows.cc", ": machine.LooksUp() && !b", ": !b",
+     ["rows_plan_test"]),
     ("kernels/copy/plan/rows.cc", "places <= kFewPlaces / 2;",
      "places <= kFewPlaces;", ["transpose_plan_test"]),
     ("kernels/copy/plan/rows.cc", " && !IsPadded(plan.item))", ")",

@@ -20,6 +20,9 @@ constexpr int64_t kRowBytes = 64 << 10;
 // left of one is a few columns in a block of their own, up to twice as slow.
 constexpr int64_t kWholeRow = 12 << 10;
 
+// So few long rows a core reads side by side as fast as one.
+constexpr int64_t kFewLongRows = 12;
+
 // Blocks that are put together in scratch are at most so large, that they fit
 // with two lines of room for each of their columns, of kLongItem or more.
 constexpr int64_t kStagedBlock = 512 << 10;
@@ -75,6 +78,15 @@ void KeepLines(BlockPlan& plan, const Machine& machine) {
   }
 }
 
+// Whether the source comes in as few streams, which a core foresees, and goes
+// out as few: to put lines together in scratch would cost more than streaming
+// them gains. Measured without lookups only.
+bool AreForeseen(const BlockPlan& plan, const Machine& machine) {
+  const bool few_long_rows =
+      plan.a.extent <= kFewLongRows && plan.b.extent * plan.item > kWholeRow;
+  return !machine.LooksUp() && (!plan.columns.empty() || few_long_rows);
+}
+
 }  // namespace
 
 void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
@@ -115,16 +127,19 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     // Lines are whole only if the items are, or put together first.
     plan.lines = items_are_lines && plan.a.step % kLineBytes == 0 &&
                  AreLines(plan, loops);
-    plan.stage =
-        plan.a.step == plan.item && plan.a.extent * plan.item >= kLongItem;
+    plan.stage = plan.a.step == plan.item &&
+                 plan.a.extent * plan.item >= kLongItem &&
+                 !AreForeseen(plan, machine);
     plan.realigns = plan.stage && !plan.lines && machine.LooksUp() &&
                     plan.item >= (tiles ? kRealignedTile : kRealignedRow);
     plan.stream = plan.stage || plan.lines;
   }
-  // The machine foresees the lines of columns and of long runs.
-  const bool jumps =
-      plan.stream ? tiles
-                  : !b && plan.item < kPage && total_bytes >= machine.l3 / 4;
+  // The machine foresees the lines of columns and of long runs; one without
+  // lookups, of all runs that go through its caches.
+  const bool jumps = plan.stream
+                         ? tiles
+                         : machine.LooksUp() && !b && plan.item < kPage &&
+                               total_bytes >= machine.l3 / 4;
   if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
   if (plan.stream && !b && !items_are_lines && plan.item < kPage)
     plan.lead = 1 + kRunsAhead / plan.item;

@@ -62,6 +62,58 @@ TEST(RowsPlanTest, ItemsThatAreLookedUpTogetherAreStreamedSooner) {
   EXPECT_FALSE(streams(7, 1 << 30, kDoesNot));
 }
 
+TEST(RowsPlanTest, RunsInTheCachesAreForeseenWithoutLookups) {
+  // f32 (64, 48, 700) by 1, 0, 2.
+  const auto plan = [](int64_t total_bytes, const Machine& machine) {
+    const ByteCopy copy{2800, {{48, 2800, 64 * 2800}, {64, 48 * 2800, 2800}}};
+    return PlanBlocks(copy, {}, total_bytes, machine);
+  };
+  const Machine two_look_up = {.shuffle = 256, .workers = 2};
+  const Machine two_do_not = {.shuffle = 64, .workers = 2};
+  for (const int64_t mib : {7, 8}) {
+    EXPECT_FALSE(plan(mib << 20, two_look_up).stream);
+    EXPECT_EQ(plan(mib << 20, two_look_up).lead, mib < 8 ? 0 : kMaxOffsets);
+    EXPECT_EQ(plan(mib << 20, kDoesNot).lead, 0);
+    EXPECT_EQ(plan(mib << 20, two_do_not).lead, 0);
+  }
+  EXPECT_FALSE(plan(12 << 20, two_do_not).stream);
+  EXPECT_EQ(plan(12 << 20, two_do_not).lead, 0);
+  // Past them all ask for two.
+  EXPECT_EQ(plan(32 << 20, two_look_up).lead, 2);
+  EXPECT_EQ(plan(32 << 20, kDoesNot).lead, 2);
+}
+
+TEST(RowsPlanTest, FewStreamsGoThroughTheCachesWithoutLookups) {
+  // `num_a` rows of `num_b` items each that change sides, past the caches.
+  const auto staged = [](int64_t item, int64_t num_a, int64_t num_b,
+                         const Machine& machine) {
+    const ByteCopy copy{item,
+                        {{400, num_a * num_b * item, num_a * num_b * item},
+                         {num_b, item, num_a * item},
+                         {num_a, num_b * item, item}}};
+    const BlockPlan plan = PlanBlocks(copy, {}, int64_t{1} << 30, machine);
+    EXPECT_EQ(plan.kernel, Kernel::kRows);
+    EXPECT_EQ(plan.stream, plan.stage);
+    return plan.stage;
+  };
+  EXPECT_FALSE(staged(100, 12, 123, kDoesNot));
+  EXPECT_TRUE(staged(100, 13, 123, kDoesNot));
+  EXPECT_TRUE(staged(100, 12, 122, kDoesNot));  // 12 KiB
+  EXPECT_TRUE(staged(100, 12, 123, kLooksUp));
+  // Equal outputs of a split.
+  const auto split = [](int64_t item, int64_t count, const Machine& machine) {
+    std::vector<int64_t> columns;
+    for (int64_t i = 1; i < count; ++i) columns.push_back(i << 24);
+    const ByteCopy copy{item, {{100000, count * item, item}}};
+    return PlanBlocks(copy, columns, int64_t{1} << 30, machine);
+  };
+  for (const int64_t item : {12, 20, 100, 400}) {
+    EXPECT_FALSE(split(item, 3, kDoesNot).stage);
+    EXPECT_FALSE(split(item, 3, kDoesNot).stream);
+    EXPECT_TRUE(split(item, 3, kLooksUp).stage);
+  }
+}
+
 TEST(RowsPlanTest, LongColumnsThatWouldBePaddedAreTakenApartByLookups) {
   // Of a split into `count` columns of as many bytes.
   const auto joined = [](int64_t item, int64_t count, int64_t bytes) {
