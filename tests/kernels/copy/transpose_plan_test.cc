@@ -270,5 +270,30 @@ TEST(TransposePlanTest, RepetitionsOfShortRowsAndColumnsAreMovedAsOne) {
   EXPECT_EQ(plan(2, 3, 4, 1000, true).batch_block, 500);  // of 682
 }
 
+TEST(TransposePlanTest, FewColumnsAreSweptIfTheyAreLongWithoutLookups) {
+  // Of matrices without gaps, past the caches: else they go through scratch.
+  const auto swept = [](int64_t item, int64_t num_a, int64_t num_b) {
+    const ByteCopy copy{item,
+                        {{1000, num_a * num_b * item, num_a * num_b * item},
+                         {num_b, item, num_a * item},
+                         {num_a, num_b * item, item}}};
+    const BlockPlan plan =
+        PlanBlocks(copy, {}, int64_t{1} << 30, {.shuffle = 64});
+    EXPECT_EQ(plan.stream, plan.stage);
+    return !plan.stage;
+  };
+  EXPECT_TRUE(swept(4, 513, 9));
+  EXPECT_FALSE(swept(4, 511, 9));
+  EXPECT_TRUE(swept(1, 1025, 9));
+  EXPECT_FALSE(swept(1, 1023, 9));
+  EXPECT_TRUE(swept(4, 513, 16));
+  EXPECT_FALSE(swept(4, 513, 17));
+  // Rows of less than 16 bytes, or of fewer than 8 of them.
+  EXPECT_FALSE(swept(2, 700, 8));
+  EXPECT_TRUE(swept(2, 700, 7));
+  EXPECT_FALSE(swept(1, 700, 8));
+  EXPECT_TRUE(swept(1, 700, 7));
+}
+
 }  // namespace
 }  // namespace axis

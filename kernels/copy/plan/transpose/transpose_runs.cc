@@ -13,6 +13,9 @@ constexpr int64_t kStreamColumns = 32;
 // So many rows ahead the source is prefetched where few columns are swept.
 constexpr int64_t kSweepLead = 16;
 
+// Columns up to here end before a core foresees how they go on.
+constexpr int64_t kShortColumn = 2 << 10;
+
 // Blocks of columns that are put together in registers leave room in scratch,
 // by way of which they go where the destination begins inside an item.
 constexpr int64_t kRealignedBytes = 4 << 10;
@@ -41,8 +44,12 @@ Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
   const bool is_small = t.no_gaps && plan.b.extent <= kStreamColumns / 2;
   if (!spacing.wide) {
     // A few columns that are not lines are best swept side by side through the
-    // caches.
-    if (is_small && !spacing.ColumnsAreLines()) {
+    // caches, unless they end before that is foreseen. Bytes take as many steps
+    // as pairs; with less than a piece of each row, scratch gains nothing.
+    const int64_t width = std::max<int64_t>(item, 2);
+    const bool short_columns = plan.a.extent * width <= kShortColumn &&
+                               plan.b.extent * width >= kPiece;
+    if (is_small && !short_columns && !spacing.ColumnsAreLines()) {
       plan.stage = plan.stream = false;
       plan.lead = kSweepLead;
       return {4096, kLongRow};
