@@ -159,8 +159,10 @@ std::optional<Loop> FindShared(std::span<const Move> moves) {
 }
 
 // What stays in cache from the first move to the last, for all the lines they
-// share.
-int64_t BandBytes() { return ThisMachine().l2 / 8; }
+// share; but so much that to begin the moves of a band does not show.
+int64_t BandBytes() {
+  return std::max<int64_t>(ThisMachine().l2 / 8, 128 << 10);
+}
 
 // The plan of a band. Short runs are not streamed: by way of scratch they would
 // wait for the source, since nobody asks for that of the next band meanwhile.
