@@ -47,10 +47,10 @@ struct Machine {
   }
   // With lookups measured without the reader.
   bool StreamsInterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {8, 16}, {8, 13});
+    return Exceeds(total_bytes, {8, 16}, {8, 11});
   }
   bool StreamsDeinterleaved(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {8, 16}, {9, 13});
+    return Exceeds(total_bytes, {8, 16}, {9, 11});
   }
   bool StreamsShortRuns(int64_t total_bytes) const {
     const int64_t parts = HasFarL3() ? 8 : 16;

@@ -42,6 +42,13 @@ bool Realigns(const BlockPlan& plan, const Loops& loops,
               repetition);
 }
 
+// Whether the many items of `side` are a few streams, of which several workers
+// get as much out of a cache as of runs. Measured without lookups only; shorter
+// ones lose up to a third.
+bool AreLongStreams(const Side& side, int64_t item, const Machine& machine) {
+  return !machine.LooksUp() && side.extent * item >= kPage;
+}
+
 // How many of `extent` times `few_bytes` are streamed in one go: whole lines of
 // each item.
 int64_t RealignedBlock(int64_t extent, int64_t few_bytes) {
@@ -61,7 +68,9 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.lines = std::ranges::all_of(loops, KeepsLines);
     plan.realigns = Realigns(plan, loops, machine);
     plan.stream =
-        machine.StreamsInterleaved(total_bytes) ||
+        (AreLongStreams(plan.b, item, machine)
+             ? machine.StreamsLongRuns(total_bytes)
+             : machine.StreamsInterleaved(total_bytes)) ||
         ((plan.lines || plan.realigns) && machine.StreamsLines(total_bytes));
     plan.realigns = plan.realigns && plan.stream;
     if (plan.realigns) {
@@ -75,7 +84,9 @@ bool PlanInterleave(BlockPlan& plan, Loops& loops, int64_t total_bytes,
               AreShortColumns(plan, loops, total_bytes, machine)) &&
              plan.a.loops[0].src_stride == plan.b.extent * item) {
     plan.kernel = Kernel::kDeinterleave;
-    plan.stream = machine.StreamsDeinterleaved(total_bytes);
+    plan.stream = AreLongStreams(plan.a, item, machine)
+                      ? machine.StreamsLongRuns(total_bytes)
+                      : machine.StreamsDeinterleaved(total_bytes);
     plan.realigns =
         plan.stream && machine.LooksUp() && plan.a.extent * item >= kLineBytes;
     if (plan.realigns) {

@@ -1,6 +1,6 @@
 // Claims of kernels/copy/plan/rows.h and of kernels/copy/columns.h: how items
 // that registers do not transpose are cut into blocks, streamed and taken
-// apart.
+// apart; and when those are streamed that vectors interleave.
 #include <gtest/gtest.h>
 
 #include <vector>
@@ -111,6 +111,28 @@ TEST(RowsPlanTest, FewStreamsGoThroughTheCachesWithoutLookups) {
     EXPECT_FALSE(split(item, 3, kDoesNot).stage);
     EXPECT_FALSE(split(item, 3, kDoesNot).stream);
     EXPECT_TRUE(split(item, 3, kLooksUp).stage);
+  }
+}
+
+TEST(RowsPlanTest, LongRowsThatSeveralWorkersInterleaveAreStreamedLater) {
+  // Of how many MiB on three rows or columns of `num` f32 are streamed.
+  const auto from = [](Kernel kernel, int64_t num, const Machine& machine) {
+    const bool rows = kernel == Kernel::kInterleave;
+    const Loop many{num, rows ? 4 : 12, rows ? 12 : 4};
+    const Loop few{3, rows ? 4 * num : 4, rows ? 4 : 4 * num};
+    const ByteCopy copy{4, {{400, 12 * num, 12 * num}, many, few}};
+    for (int64_t mebibytes = 1;; ++mebibytes) {
+      const BlockPlan plan = PlanBlocks(copy, {}, mebibytes << 20, machine);
+      EXPECT_EQ(plan.kernel, kernel);
+      if (plan.stream || mebibytes == 32) return mebibytes;
+    }
+  };
+  const Machine two = {.shuffle = 64, .workers = 2};
+  for (const Kernel kernel : {Kernel::kInterleave, Kernel::kDeinterleave}) {
+    EXPECT_EQ(from(kernel, 1008, two), 11);
+    EXPECT_EQ(from(kernel, 1024, two), 13);  // 4 KiB
+    const Machine looks_up = {.shuffle = 256, .workers = 2};
+    EXPECT_EQ(from(kernel, 1024, looks_up), 16);
   }
 }
 
