@@ -127,8 +127,8 @@ class Worker:
 
     def round(self, number, enough):
         """Has everybody take a sample, unless `enough` rounds were quiet."""
-        self.pin({CPUS[number % len(CPUS)]})
         if sum(run.quiet for run in self.runs) < enough:
+            self.pin({CPUS[number % len(CPUS)]})
             self.runs.append(watch(lambda: dict(
                 zip(self.names, map(float, self.ask("round"))))))
 

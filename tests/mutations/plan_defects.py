@@ -41,7 +41,7 @@ PLANS = [
      "longest = 0", ["block_plan_test"]),
     ("kernels/copy/block/together-inl.h", "block.num_b *= block.batch.extent;",
      "", ["together_test"]),
-    # Tiles of rows that compete, and what lies beyond padded items.
+    # What goes through the caches, or not, without lookups.
     ("kernels/copy/plan/transpose/transpose_runs.cc", "is_small && !short_columns",
      "is_small", ["transpose_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc",
@@ -61,6 +61,7 @@ PLANS = [
      "true;", ["rows_plan_test"]),
     ("kernels/copy/plan/rows.cc", ": machine.LooksUp() && !b", ": !b",
      ["rows_plan_test"]),
+    # Tiles of rows that compete, and what lies beyond padded items.
     ("kernels/copy/plan/rows.cc", "places <= kFewPlaces / 2;",
      "places <= kFewPlaces;", ["transpose_plan_test"]),
     ("kernels/copy/plan/rows.cc", " && !IsPadded(plan.item))", ")",
