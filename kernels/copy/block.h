@@ -93,6 +93,10 @@ inline bool AreAligned(const Block& block) {
 // whole vectors that spill over into the next.
 inline constexpr int64_t kSpillRun = 32;
 
+// Rows at most this long have so few columns that to begin a strip takes longer
+// than to transpose it.
+inline constexpr int64_t kFewBytes = 128;
+
 // Short columns that lie apart are put together before, so much of them at a
 // time.
 inline constexpr int64_t kApartBytes = 4096;

@@ -10,6 +10,17 @@ PLANS = [
     ("kernels/copy/plan/transpose/transpose_plan.cc",
      "return spacing.halves && plan.item >= 4 &&", "return plan.item >= 4 &&",
      ["block_plan_test"]),
+    # Few columns that compete.
+    ("kernels/copy/plan/transpose/transpose_plan.cc", "? row <= kFewBytes",
+     "? true", ["few_columns_test"]),
+    ("kernels/copy/plan/transpose/transpose_plan.cc", ": row >= kLineBytes &&",
+     ": true &&", ["few_columns_test"]),
+    ("kernels/copy/plan/transpose/transpose_plan.cc",
+     "kRepeatBytes / plan.b.block);", "kRepeatBytes);", ["few_columns_test"]),
+    ("kernels/copy/plan/spacing.h", "item <= 2 && column % (way / 4)",
+     "column % (way / 4)", ["few_columns_test"]),
+    ("kernels/copy/plan/spacing.h", "&& row % (way / 8) != 0;", ";",
+     ["few_columns_test"]),
     # Rows that compete.
     ("kernels/copy/plan/spacing.h", "item == 1 && !wide ? way / 2 : way",
      "item == 1 ? way / 2 : way", ["transpose_plan_test"]),

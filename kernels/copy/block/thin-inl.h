@@ -39,18 +39,21 @@ HWY_INLINE void TransposeTile(const uint8_t* src, int64_t row_step,
   for (int64_t i = 0; i < kItems; ++i) StoreAt(x[i], d, column(i));
 }
 
-// A side B of few columns is at most this long; where they are swept, that
+// A side B of few columns is at most kFewBytes long; where they are swept, that
 // long.
-inline constexpr int64_t kFewBytes = 128;
 inline constexpr int64_t kFewSweptBytes = 512;
 
-// Columns this far apart compete for places in the first cache.
+// Columns this far apart compete for places in the first cache; small items,
+// of which a piece has many, at half of that if their rows fill lines.
 inline constexpr int64_t kCompeting = 2048;
 
 // Whether the columns are swept side by side, so that the source is read once:
 // where they leave each other in the cache (measured without lookups only).
 inline bool SweepsColumns(const Block& block) {
-  return !kHasLookup && block.column_step % kCompeting != 0;
+  const int64_t row = block.num_b * block.item;
+  const bool wait = block.item <= 2 && row >= kLineBytes && row <= kFewBytes;
+  return !kHasLookup &&
+         block.column_step % (wait ? kCompeting / 2 : kCompeting) != 0;
 }
 
 // Side B is so short that to begin a strip takes longer than to transpose it:

@@ -49,6 +49,10 @@ struct Spacing {
     return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
   }
   bool ColumnsCompete() const { return column % (way / 2) == 0; }
+  // So do those of small items at half of that, if rows do not.
+  bool SmallColumnsCompete() const {
+    return item <= 2 && column % (way / 4) == 0 && row % (way / 8) != 0;
+  }
   // As many rows as a block has are in more pages than can be looked up at
   // once.
   bool PagesCompete() const {

@@ -57,10 +57,14 @@ struct Matrices {
     // Gaps are whole items, as they are in tensors, or not.
     const int64_t unit = lines ? kLineBytes : random.OneIn(4) ? 1 : item;
     const int64_t gap = random.OneIn(2) ? 0 : random.In(0, 80 / unit) * unit;
+    // Columns that compete, too.
+    const int64_t step = even && random.OneIn(4)
+                             ? (num_a * item + 1023) / 1024 * 1024
+                             : num_a * item + gap;
     int64_t at = 0;
     for (int64_t b = 0; b < num_b; ++b) {
       columns.push_back(at);
-      at += num_a * item + (even ? gap : random.In(0, 8) * unit);
+      at += even ? step : num_a * item + random.In(0, 8) * unit;
     }
     dst_batch = at;
   }

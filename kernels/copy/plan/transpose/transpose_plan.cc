@@ -149,8 +149,25 @@ void CutStreamed(BlockPlan& plan, bool no_gaps, int64_t a_bytes) {
       kMaxOffsets);
 }
 
+// Cuts what stays in cache into blocks of few columns if they compete: a few of
+// them at a time are written to their end, so that what all of them read had
+// better stay in the first cache. False if they do not.
+bool CutFewColumns(BlockPlan& plan, const Spacing& spacing) {
+  const int64_t item = plan.item, row = plan.b.extent * item;
+  const bool few = spacing.ColumnsCompete()
+                       ? row <= kFewBytes
+                       : row >= kLineBytes && spacing.SmallColumnsCompete();
+  if (!few || plan.a.num_loops > 1 || plan.b.num_loops > 1 ||
+      !plan.columns.empty())
+    return false;
+  Cut(plan.b, item, kFewBytes);
+  Cut(plan.a, item, kRepeatBytes / plan.b.block);
+  return true;
+}
+
 // Cuts what stays in cache, and lies where it is.
 void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
+  if (CutFewColumns(plan, spacing)) return;
   const int64_t item = plan.item;
   const int64_t b_bytes =
       WritesLines(plan, spacing) ? kCachedRun : runs.b_bytes;
