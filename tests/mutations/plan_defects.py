@@ -21,6 +21,13 @@ PLANS = [
      "column % (way / 4)", ["few_columns_test"]),
     ("kernels/copy/plan/spacing.h", "&& row % (way / 8) != 0;", ";",
      ["few_columns_test"]),
+    ("kernels/copy/plan/transpose/transpose_runs.cc",
+     ": spacing.ColumnsCompete();", ": true;", ["few_columns_test"]),
+    ("kernels/copy/plan/transpose/transpose_runs.cc", "|| spacing.item >= 8)",
+     ")", ["few_columns_test"]),
+    ("kernels/copy/plan/transpose/transpose_runs.cc",
+     "!spacing.ColumnsWait() || !rows_stay", "!spacing.ColumnsWait()",
+     ["few_columns_test"]),
     # Rows that compete.
     ("kernels/copy/plan/spacing.h", "item == 1 && !wide ? way / 2 : way",
      "item == 1 ? way / 2 : way", ["transpose_plan_test"]),

@@ -1,6 +1,7 @@
 // Claims of kernels/copy/plan/transpose/transpose_plan.h: in cache, columns
 // that compete are written a few at a time, of blocks whose rows stay in the
-// first cache; where the CPU looks up (Machine::shuffle), nothing is cut.
+// first cache, or several lines of each; where the CPU looks up
+// (Machine::shuffle), nothing is.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -67,6 +68,23 @@ TEST(FewColumnsTest, OfSmallItemsAreManyColumnsAQuarterOfAWayApart) {
   // Twice as far apart few do only, and larger items.
   EXPECT_GT(BlockBytes(PlanOf(2, 1024, 1408)), 32 << 10);
   EXPECT_GT(BlockBytes(PlanOf(4, 768, 96)), 32 << 10);
+}
+
+TEST(FewColumnsTest, ThatWaitAreWrittenALineSideBySide) {
+  const int64_t in_l2 = 100 << 10;
+  EXPECT_EQ(PlanOf(4, 9 * 128, 4000).breadth, 16);
+  EXPECT_EQ(PlanOf(8, 3 * 256, 800).breadth, 8);
+  EXPECT_EQ(PlanOf(16, 3 * 128, 1600).breadth, 4);
+  // In the second cache only long items do, and if they compete.
+  EXPECT_EQ(PlanOf(4, 9 * 128, 4000, in_l2).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(8, 3 * 256, 800, in_l2).breadth, 8);
+  EXPECT_EQ(PlanOf(16, 3 * 128, 1600, in_l2).breadth, 4);
+  EXPECT_EQ(PlanOf(8, 3 * 64, 800).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(16, 3 * 32, 1600).breadth, kMaxOffsets);
+  // Nor small ones, or where the rest of rows that compete is gone by then.
+  EXPECT_EQ(PlanOf(2, 9 * 256, 4000).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(8, 3 * 256, 4096).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(8, 3 * 256, 800, kInL3, 256).breadth, kMaxOffsets);
 }
 
 TEST(FewColumnsTest, AreNotCutPastTheCachesNorWhereTheCpuLooksUp) {

@@ -140,11 +140,14 @@ Runs FetchedRuns(const Transposition& t) {
 }
 
 // How many columns are written side by side. Few only if the rest of their rows
-// is still there when its turn comes.
+// is still there when its turn comes. In cache long items gain only where
+// columns compete, but then in the second as well.
 int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
   const bool rows_stay =
       !spacing.RowsCompete() || fetch || (stream && spacing.RowsStayNear());
-  const bool gains = stream ? spacing.item <= 8 : spacing.item == 4;
+  const bool gains = stream             ? spacing.item <= 8
+                     : spacing.item < 8 ? spacing.item == 4
+                                        : spacing.ColumnsCompete();
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
@@ -170,7 +173,8 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&
                   RowsEvictEachOther(plan, t);
   if (plan.fetch) runs = FetchedRuns(t);
-  if (!t.in_l2) plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
+  if (!t.in_l2 || spacing.item >= 8)
+    plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
 }
 
