@@ -44,6 +44,8 @@ TEST(BlockPlanTest, RowsThatFollowOneAnotherAreReadWholeWithoutLookups) {
   EXPECT_EQ(plan(4, 5001, 1025).b.block, 80);
   EXPECT_EQ(plan(8, 5001, 512).b.block, 512);
   EXPECT_EQ(plan(1, 5001, 1024).b.block, 1024);
+  EXPECT_EQ(plan(1, 5001, 1025).b.block, 320);  // more than a block holds
+  EXPECT_EQ(plan(8, 5001, 513).b.block, 40);
   // In blocks of 64 KiB, or up to twice as much where that makes them equal;
   // in runs of 256 bytes to 1 KiB.
   EXPECT_EQ(plan(4, 5001, 200).a.block, 96);

@@ -137,10 +137,11 @@ void PlanShort(BlockPlan& plan, int64_t run, bool past_caches) {
 
 // Cuts what is streamed by way of scratch. A core foresees what it reads from
 // end to end, and pages and lines that are written in parts cost more than
-// anything else.
+// anything else; but of rows that a block cannot hold the rest is neither.
 void CutStreamed(BlockPlan& plan, bool no_gaps, int64_t a_bytes) {
   const int64_t item = plan.item;
-  const bool whole = no_gaps && plan.b.extent * item <= kStreamedRow;
+  const bool whole = no_gaps && plan.b.extent <= kMaxOffsets &&
+                     plan.b.extent * item <= kStreamedRow;
   CutEvenly(plan.b, item, whole ? kStreamedRow : kLongRow, kMaxOffsets);
   if (plan.lines && !whole) return Cut(plan.a, item, a_bytes);
   CutEvenly(
