@@ -142,14 +142,15 @@ Runs FetchedRuns(const Transposition& t) {
 // How many columns are written side by side. Few only if the rest of their rows
 // is still there when its turn comes. In cache long items gain only where
 // columns compete, but then in the second as well.
-int64_t BreadthOf(const Spacing& spacing, bool stream, bool fetch) {
+int64_t BreadthOf(const Transposition& t, bool fetch) {
+  const Spacing& spacing = t.spacing;
   const bool rows_stay =
-      !spacing.RowsCompete() || fetch || (stream && spacing.RowsStayNear());
-  const bool gains = stream             ? spacing.item <= 8
-                     : spacing.item < 8 ? spacing.item == 4
-                                        : spacing.ColumnsCompete();
+      !spacing.RowsCompete() || fetch || (t.stream && spacing.RowsStayNear());
+  const bool gains = t.stream            ? spacing.item <= 8
+                     : spacing.item >= 8 ? spacing.ColumnsCompete()
+                                         : spacing.item == 4 && !t.in_l2;
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
-  return (fetch && !stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
+  return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
 
 }  // namespace
@@ -173,8 +174,7 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&
                   RowsEvictEachOther(plan, t);
   if (plan.fetch) runs = FetchedRuns(t);
-  if (!t.in_l2 || spacing.item >= 8)
-    plan.breadth = BreadthOf(spacing, t.stream, plan.fetch);
+  plan.breadth = BreadthOf(t, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
 }
 
