@@ -8,6 +8,7 @@
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
 #include "kernels/copy/columns.h"
+#include "kernels/copy/digits/digits.h"
 #include "kernels/copy/exchange.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
@@ -74,13 +75,33 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
+// A copy by its blocks, or by its digits where those are too small.
+class Part {
+ public:
+  // REQUIRES: `copy` is canonical.
+  Part(const ByteCopy& copy, std::span<const int64_t> columns,
+       int64_t total_bytes)
+      : blocks_(
+            PlanBlocks(copy, columns, total_bytes, MachineFor(total_bytes))),
+        by_digits_(AreTooSmall(blocks_, ThisMachine()) &&
+                   FindDigits(copy, digits_)) {}
+  void Move(const uint8_t* src, const uint8_t* src_end, uint8_t* dst) const {
+    if (by_digits_) return MoveDigits(digits_, src, dst);
+    MoveBlocks(blocks_, src, src_end, dst);
+  }
+
+ private:
+  BlockPlan blocks_;
+  Digits digits_;
+  bool by_digits_;
+};
+
 void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const int64_t bytes = BytesOf(move);
   const int64_t workers = WorkersFor(bytes);
   if (workers == 1)
-    return MoveBlocks(PlanBlocks(move.copy, move.columns, total_bytes,
-                                 MachineFor(total_bytes)),
-                      move.src, src_end, move.dst);
+    return Part(move.copy, move.columns, total_bytes)
+        .Move(move.src, src_end, move.dst);
   const int64_t tasks = std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
   ByteCopy rest = move.copy;
   if (rest.loops.empty()) {
@@ -97,19 +118,20 @@ void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   auto plan_part = [&](int64_t extent) {
     ByteCopy part = rest;
     part.loops[deal.cut].extent = extent;
-    return PlanOf(std::move(part), move.columns, total_bytes);
+    Canonicalize(part);
+    return Part(part, move.columns, total_bytes);
   };
-  const BlockPlan plan = plan_part(deal.grain);
-  const BlockPlan last = plan_part(cut.extent - (parts - 1) * deal.grain);
+  const Part whole = plan_part(deal.grain);
+  const Part last = plan_part(cut.extent - (parts - 1) * deal.grain);
   int64_t count = parts;
   for (const Loop& loop : deal.whole) count *= loop.extent;
   ForEachTask(bytes, count, [&](int64_t i) {
     const int64_t part = i % parts;
     const int64_t first = part * deal.grain;
     const Offsets at = OffsetsAt(deal.whole, i / parts);
-    MoveBlocks(part == parts - 1 ? last : plan,
-               move.src + first * cut.src_stride + at.src, src_end,
-               move.dst + first * cut.dst_stride + at.dst);
+    (part == parts - 1 ? last : whole)
+        .Move(move.src + first * cut.src_stride + at.src, src_end,
+              move.dst + first * cut.dst_stride + at.dst);
   });
 }
 

@@ -1,0 +1,152 @@
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/copy/digits/digits.h"
+#include "kernels/copy/tasks.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/copy/digits/move_digits.cc"
+#include "hwy/foreach_target.h"  // IWYU pragma: keep
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace axis {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET == HWY_SCALAR
+
+// Byte by byte.
+void MovePlaces(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  const size_t part = Digits::kVector / digits.num;
+  for (size_t p = 0; p < digits.num_places; ++p)
+    for (size_t k = 0; k < digits.num; ++k)
+      for (size_t i = 0; i < Digits::kVector; ++i) {
+        const size_t at = digits.after[i];
+        dst[digits.places[p].dst + digits.dst[k] + static_cast<int64_t>(i)] =
+            src[digits.places[p].src + digits.src[at / part] +
+                digits.before[k * part + at % part]];
+      }
+}
+
+#else
+
+using D = hn::FixedTag<uint8_t, Digits::kVector>;
+
+// A permutation of the bytes of a vector, if there is one to do.
+template <bool kDoes>
+class Shuffle {
+ public:
+  explicit Shuffle(const uint8_t* places) : places_(hn::LoadU(D(), places)) {}
+  HWY_INLINE hn::Vec<D> operator()(hn::Vec<D> x) const {
+    if constexpr (kDoes) return hn::TableLookupBytes(x, places_);
+    return x;
+  }
+
+ private:
+  hn::Vec<D> places_;
+};
+
+// Transposes kNum vectors of as many parts: to interleave the first half of
+// them with the second moves each digit of an index up by one.
+template <size_t kNum>
+HWY_INLINE void TransposeParts(hn::Vec<D> (&x)[kNum]) {
+  using Part = hwy::UnsignedFromSize<Digits::kVector / kNum>;
+  const hn::Repartition<Part, D> d;
+  const D bytes;
+  for (size_t round = 1; round < kNum; round *= 2) {
+    hn::Vec<D> y[kNum];
+    for (size_t k = 0; k < kNum / 2; ++k) {
+      const auto low = hn::BitCast(d, x[k]);
+      const auto high = hn::BitCast(d, x[k + kNum / 2]);
+      y[2 * k] = hn::BitCast(bytes, hn::InterleaveLower(d, low, high));
+      y[2 * k + 1] = hn::BitCast(bytes, hn::InterleaveUpper(d, low, high));
+    }
+    for (size_t k = 0; k < kNum; ++k) x[k] = y[k];
+  }
+}
+
+template <size_t kNum, bool kBefore, bool kAfter>
+void MoveShuffled(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  const D d;
+  const Shuffle<kBefore> before(digits.before.data());
+  const Shuffle<kAfter> after(digits.after.data());
+  int64_t from[kNum], to[kNum];
+  for (size_t k = 0; k < kNum; ++k) {
+    from[k] = digits.src[k];
+    to[k] = digits.dst[k];
+  }
+  const size_t num_places = digits.num_places;
+  for (size_t p = 0; p < num_places; ++p) {
+    const Offsets place = digits.places[p];
+    hn::Vec<D> x[kNum];
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < kNum; ++k)
+      x[k] = before(hn::LoadU(d, src + place.src + from[k]));
+    if constexpr (kNum > 1) TransposeParts(x);
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < kNum; ++k)
+      hn::StoreU(after(x[k]), d, dst + place.dst + to[k]);
+  }
+}
+
+template <size_t kNum>
+void MoveVectors(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  if (digits.shuffles_before)
+    return digits.shuffles_after
+               ? MoveShuffled<kNum, true, true>(digits, src, dst)
+               : MoveShuffled<kNum, true, false>(digits, src, dst);
+  digits.shuffles_after ? MoveShuffled<kNum, false, true>(digits, src, dst)
+                        : MoveShuffled<kNum, false, false>(digits, src, dst);
+}
+
+void MovePlaces(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  switch (digits.num) {
+    case 1:
+      return MoveVectors<1>(digits, src, dst);
+    case 2:
+      return MoveVectors<2>(digits, src, dst);
+    case 4:
+      return MoveVectors<4>(digits, src, dst);
+    case 8:
+      return MoveVectors<8>(digits, src, dst);
+    default:
+      return MoveVectors<16>(digits, src, dst);
+  }
+}
+
+#endif
+
+}  // namespace HWY_NAMESPACE
+}  // namespace axis
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace axis {
+
+HWY_EXPORT(MovePlaces);
+
+void MoveDigits(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  const int64_t bytes =
+      static_cast<int64_t>(Digits::kVector * digits.num * digits.num_places);
+  std::array<int64_t, 64> index{};  // 64: extents of 2 or more in 64 bits
+  for (;;) {
+    HWY_DYNAMIC_DISPATCH(MovePlaces)(digits, src, dst);
+    GiveWay(bytes);
+    size_t i = digits.outer.size();
+    for (;; --i) {
+      if (i == 0) return;
+      const Loop& loop = digits.outer[i - 1];
+      src += loop.src_stride, dst += loop.dst_stride;
+      if (++index[i - 1] < loop.extent) break;
+      src -= loop.extent * loop.src_stride;
+      dst -= loop.extent * loop.dst_stride;
+      index[i - 1] = 0;
+    }
+  }
+}
+
+}  // namespace axis
+#endif  // HWY_ONCE
