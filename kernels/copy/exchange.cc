@@ -45,8 +45,7 @@ Steps PlanSteps(const Exchange& x, int64_t item, int64_t pixels,
 
 }  // namespace
 
-std::optional<Exchange> FindExchange(const ByteCopy& copy, int64_t total_bytes,
-                                     const Machine& machine) {
+std::optional<Exchange> FindExchange(const ByteCopy& copy) {
   const int64_t item = copy.item;
   if (!IsTransposable(item) || copy.loops.size() < 3) return std::nullopt;
   const auto images = Find(copy.loops, &Loop::dst_stride, item);
@@ -54,12 +53,7 @@ std::optional<Exchange> FindExchange(const ByteCopy& copy, int64_t total_bytes,
   if (!images || !channels) return std::nullopt;
   const int64_t p = copy.loops[*images].extent;
   const int64_t q = copy.loops[*channels].extent;
-  // Where vectors do not interleave, it gains less.
-  const bool interleaves =
-      p <= kMostInterleaved ||
-      (total_bytes < machine.l2 && (item > 1 || q <= kMostInterleaved));
-  if (p * item >= kPiece || q * item >= kPiece || !interleaves)
-    return std::nullopt;
+  if (p * item >= kPiece || q * item >= kPiece) return std::nullopt;
   const auto pixels = Find(copy.loops, &Loop::src_stride, q * item);
   if (!pixels || copy.loops[*pixels].dst_stride != p * item ||
       copy.loops[*pixels].extent < kLeastPixels)
@@ -72,6 +66,15 @@ std::optional<Exchange> FindExchange(const ByteCopy& copy, int64_t total_bytes,
     if (i != *images && i != *channels && i != *pixels)
       exchange.rest.loops.push_back(copy.loops[i]);
   return exchange;
+}
+
+// Where vectors do not interleave, it gains less.
+bool GainsFromScratch(const Exchange& exchange, int64_t total_bytes,
+                      const Machine& machine) {
+  return exchange.images.extent <= kMostInterleaved ||
+         (total_bytes < machine.l2 &&
+          (exchange.rest.item > 1 ||
+           exchange.channels.extent <= kMostInterleaved));
 }
 
 void MoveExchange(const Move& move, const Exchange& exchange,

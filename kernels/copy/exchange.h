@@ -19,10 +19,13 @@ struct Exchange {
   ByteCopy rest;  // what repeats them
 };
 
-// What `copy`, which is part of an operation that writes `total_bytes`,
-// exchanges, if it is worth the way by scratch.
-std::optional<Exchange> FindExchange(const ByteCopy& copy, int64_t total_bytes,
-                                     const Machine& machine);
+// What `copy` exchanges, if it does and there are enough pixels.
+std::optional<Exchange> FindExchange(const ByteCopy& copy);
+
+// Whether the way by scratch is worth it, in an operation that writes
+// `total_bytes`.
+bool GainsFromScratch(const Exchange& exchange, int64_t total_bytes,
+                      const Machine& machine);
 
 // Carries out `move`, whose copy is `exchange`: the channels of some pixels are
 // taken apart in scratch, image by image, and the images interleaved from

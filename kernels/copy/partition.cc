@@ -75,7 +75,15 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
-// A copy by its blocks, or by its digits where those are too small.
+// Whether a copy that has digits is faster by them than by its blocks, or in
+// two steps. With lookups the latter was not measured.
+bool PrefersDigits(const ByteCopy& copy, const BlockPlan& blocks) {
+  const Machine machine = ThisMachine();
+  return AreTooSmall(blocks, machine) ||
+         (blocks.columns.empty() && !machine.LooksUp() && FindExchange(copy));
+}
+
+// A copy by its blocks, or by its digits.
 class Part {
  public:
   // REQUIRES: `copy` is canonical.
@@ -83,8 +91,7 @@ class Part {
        int64_t total_bytes)
       : blocks_(
             PlanBlocks(copy, columns, total_bytes, MachineFor(total_bytes))),
-        by_digits_(AreTooSmall(blocks_, ThisMachine()) &&
-                   FindDigits(copy, digits_)) {}
+        by_digits_(PrefersDigits(copy, blocks_) && FindDigits(copy, digits_)) {}
   void Move(const uint8_t* src, const uint8_t* src_end, uint8_t* dst) const {
     if (by_digits_) return MoveDigits(digits_, src, dst);
     MoveBlocks(blocks_, src, src_end, dst);
@@ -136,10 +143,14 @@ void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
 }
 
 void MoveOne(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
-  if (move.columns.empty())
-    if (const auto exchange =
-            FindExchange(move.copy, total_bytes, ThisMachine()))
+  if (move.columns.empty()) {
+    const Machine machine = ThisMachine();
+    const auto exchange = FindExchange(move.copy);
+    Digits digits;
+    if (exchange && GainsFromScratch(*exchange, total_bytes, machine) &&
+        (machine.LooksUp() || !FindDigits(move.copy, digits)))
       return MoveExchange(move, *exchange, src_end, total_bytes);
+  }
   const auto even =
       move.columns.empty() ? FindEvenPart(move.copy) : std::nullopt;
   if (!even) return MoveEven(move, total_bytes, src_end);

@@ -16,9 +16,10 @@ namespace {
 constexpr int64_t kRunBytes = 64;
 constexpr int64_t kReadBytes = 256;
 
-// Blocks are too small if a side is shorter than a line and so little is moved
-// before the next ones begin; those that are interleaved or taken apart take
-// less time to begin.
+// Blocks are too small if a side is shorter than a vector, unless they are
+// small matrices that follow one another; or shorter than a line, and so little
+// is moved before the next ones begin. Those that are interleaved or taken
+// apart take less time to begin.
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
 
@@ -136,11 +137,12 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
   std::ranges::sort(loops, std::greater(), &Loop::src_stride);
   int64_t places = 1;
   for (const Loop& loop : inner) places *= loop.extent;
-  while (!loops.empty() && places * loops.back().extent <=
-                               static_cast<int64_t>(Digits::kMostPlaces)) {
-    places *= loops.back().extent;
-    inner.push_back(loops.back());
-    loops.pop_back();
+  while (!loops.empty()) {
+    const int64_t part =
+        LargestDivisor(loops.back().extent, Digits::kMostPlaces / places);
+    if (part == 1) break;
+    inner.push_back(TakePart(loops, loops.size() - 1, part));
+    places *= part;
   }
   digits.num_places = ListOffsets(inner, digits.places);
   digits.shuffles_before = Shuffles(digits.before);
@@ -152,15 +154,18 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
   if (!plan.columns.empty()) return false;
   const int64_t a = plan.a.extent * plan.item, b = plan.b.extent * plan.item;
+  const int64_t side = std::min(a, b);
   const int64_t in_one_go = a * plan.b.extent * plan.batch.extent;
   const bool interleaves = plan.kernel == Kernel::kInterleave ||
                            plan.kernel == Kernel::kDeinterleave;
   if (plan.kernel != Kernel::kTranspose && !interleaves) return false;
   // With lookups not measured: so only where blocks are smallest.
-  if (machine.LooksUp())
-    return std::min(a, b) < kPiece && in_one_go <= kInterleavedBytes;
-  return std::min(a, b) < kLineBytes &&
-         in_one_go <= (interleaves ? kInterleavedBytes : kTransposedBytes);
+  if (machine.LooksUp()) return side < kPiece && in_one_go <= kInterleavedBytes;
+  if (interleaves) return side < kLineBytes && in_one_go <= kInterleavedBytes;
+  const bool are_packed =
+      std::max(a, b) < kLineBytes / 2 && plan.b.loops[0].dst_stride == a;
+  return (side < kPiece && !are_packed) ||
+         (side < kLineBytes && in_one_go <= kTransposedBytes);
 }
 
 }  // namespace axis

@@ -20,7 +20,7 @@ namespace axis {
 
 struct Digits {
   static constexpr size_t kVector = 16;  // bytes
-  static constexpr size_t kMostPlaces = 256;
+  static constexpr int64_t kMostPlaces = 256;
 
   // So many vectors are transposed at a time: a power of two.
   size_t num = 1;
@@ -32,7 +32,7 @@ struct Digits {
   bool shuffles_before, shuffles_after;  // whether any changes its place
   // Where that is done for every index of `outer`.
   size_t num_places = 1;
-  std::array<Offsets, kMostPlaces> places;
+  std::array<Offsets, static_cast<size_t>(kMostPlaces)> places;
   absl::InlinedVector<Loop, 8> outer;
 };
 

@@ -86,7 +86,9 @@ TEST(DigitsTest, TheyAreForBlocksThatAreTooSmall) {
   constexpr Machine kMachine = {.l2 = 512 << 10, .shuffle = 16};
   EXPECT_TRUE(IsByDigits(OddsLast(4, 2), kMachine));
   EXPECT_TRUE(IsByDigits(OddsLast(1, 2), kMachine));
-  // Long axes make blocks, and so does what is packed on either side.
+  EXPECT_TRUE(IsByDigits(Transposition(1, {8, 65536}, {1, 0}), kMachine));
+  EXPECT_TRUE(IsByDigits(Transposition(1, {65536, 8}, {1, 0}), kMachine));
+  // Long axes make blocks, and small matrices are moved many at a time.
   EXPECT_FALSE(IsByDigits(Transposition(4, {1024, 1024}, {1, 0}), kMachine));
   EXPECT_FALSE(IsByDigits(Transposition(2, {17200, 8}, {1, 0}), kMachine));
   EXPECT_FALSE(
@@ -105,10 +107,12 @@ BlockPlan Blocks(Kernel kernel, int64_t item, int64_t a, int64_t b,
   return plan;
 }
 
+bool WithoutLookups(const BlockPlan& plan) {
+  return AreTooSmall(plan, {.shuffle = 16});
+}
+
 TEST(DigitsTest, BlocksAreTooSmallWithSidesBelowALineAndShortRepetitions) {
-  auto are_too_small = [](const BlockPlan& plan) {
-    return AreTooSmall(plan, {.shuffle = 16});
-  };
+  const auto are_too_small = WithoutLookups;
   EXPECT_TRUE(are_too_small(Blocks(Kernel::kTranspose, 4, 15, 512, 2)));
   EXPECT_FALSE(are_too_small(Blocks(Kernel::kTranspose, 4, 16, 512, 2)));
   EXPECT_FALSE(are_too_small(Blocks(Kernel::kTranspose, 4, 512, 16, 2)));
@@ -125,6 +129,22 @@ TEST(DigitsTest, BlocksAreTooSmallWithSidesBelowALineAndShortRepetitions) {
   EXPECT_TRUE(are_too_small(split));
   split.columns = kColumns;
   EXPECT_FALSE(are_too_small(split));
+}
+
+TEST(DigitsTest, SidesBelowAVectorAreTooSmallUnlessColumnsArePackedAndShort) {
+  BlockPlan plan = Blocks(Kernel::kTranspose, 4, 3, 100, 10000);
+  EXPECT_TRUE(WithoutLookups(plan));
+  plan.a.extent = 4;
+  EXPECT_FALSE(WithoutLookups(plan));
+  plan = Blocks(Kernel::kTranspose, 4, 7, 3, 10000);
+  EXPECT_TRUE(WithoutLookups(plan));
+  plan.b.loops[0].dst_stride = 7 * 4;
+  EXPECT_FALSE(WithoutLookups(plan));
+  plan.batch.extent = 1;
+  EXPECT_TRUE(WithoutLookups(plan));
+  plan = Blocks(Kernel::kTranspose, 4, 8, 3, 10000);
+  plan.b.loops[0].dst_stride = 8 * 4;
+  EXPECT_TRUE(WithoutLookups(plan));
 }
 
 TEST(DigitsTest, WithLookupsOnlyTheSmallestBlocksAreTooSmall) {

@@ -51,7 +51,8 @@ struct Pixels {
 };
 
 bool IsExchange(const Pixels& pixels, int64_t total_bytes = 1 << 10) {
-  return FindExchange(pixels.Copy(), total_bytes, {}).has_value();
+  const auto exchange = FindExchange(pixels.Copy());
+  return exchange && GainsFromScratch(*exchange, total_bytes, {});
 }
 
 TEST(ExchangeTest, BothSidesAreShorterThanAPieceAndPixelsAreMany) {
@@ -63,11 +64,11 @@ TEST(ExchangeTest, BothSidesAreShorterThanAPieceAndPixelsAreMany) {
   EXPECT_FALSE(IsExchange({2, 8, 128, 3}));
   EXPECT_FALSE(IsExchange({3, 3, 128, 4}));  // nothing transposes such items
   // Neither a matrix nor pixels that do not follow one another.
-  EXPECT_FALSE(FindExchange({2, {{900, 2, 6}, {3, 1800, 2}}}, 1 << 10, {}));
+  EXPECT_FALSE(FindExchange({2, {{900, 2, 6}, {3, 1800, 2}}}));
   ByteCopy apart = Pixels{2, 3, 128, 4}.Copy();
   for (Loop& loop : apart.loops)
     if (loop.extent == 128) loop.dst_stride += 2;
-  EXPECT_FALSE(FindExchange(apart, 1 << 10, {}));
+  EXPECT_FALSE(FindExchange(apart));
 }
 
 TEST(ExchangeTest, MoreImagesThanAreInterleavedAreExchangedInCacheAlone) {
@@ -99,8 +100,9 @@ TEST(ExchangeTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {
     // Past the caches now and then.
     const int64_t total = random.OneIn(2) ? int64_t{1} << 30 : 1 << 10;
     const Move move{pixels.Copy(), nullptr, nullptr, {}};
-    const auto exchange = FindExchange(move.copy, total, ThisMachine());
-    if (!exchange) continue;
+    const auto exchange = FindExchange(move.copy);
+    if (!exchange || !GainsFromScratch(*exchange, total, ThisMachine()))
+      continue;
     ++exchanged;
     in_parts += pixels.p * pixels.n * pixels.q * pixels.item > 16 << 10;
     ASSERT_TRUE(testing::MovesAsExpected(
