@@ -194,7 +194,9 @@ COPY = [
      "steps", ["exchange_test"]),
     ("kernels/copy/byte_copy.cc", "index /= loops[l].extent;", "",
      ["exchange_test"]),
-    ("kernels/copy/exchange.cc", "(item > 1 || q <= kMostInterleaved)", "true",
+    ("kernels/copy/exchange.cc",
+     """(exchange.rest.item > 1 ||
+           exchange.channels.extent <= kMostInterleaved)""", "true",
      ["exchange_test"]),
     ("kernels/copy/block.h",
      "return ColumnsStartAt(block, LaneBytes(block.item));", "return true;",

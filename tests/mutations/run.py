@@ -21,6 +21,7 @@ import time
 import connection_defects
 import copy_defects
 import defects
+import digits_defects
 import lookup_defects
 import narrow_defects
 import plan_defects
@@ -129,9 +130,10 @@ def try_defect(tree: Tree, defect: tuple) -> dict:
 def main() -> None:
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
-    every = (defects.KERNELS + copy_defects.COPY + lookup_defects.LOOKUP +
-             narrow_defects.NARROW + plan_defects.PLANS +
-             server_defects.SERVER + connection_defects.CONNECTIONS)
+    every = (defects.KERNELS + copy_defects.COPY + digits_defects.DIGITS +
+             lookup_defects.LOOKUP + narrow_defects.NARROW +
+             plan_defects.PLANS + server_defects.SERVER +
+             connection_defects.CONNECTIONS)
     if sys.argv[1] == "--check":
         stale = [why for d in every if (why := out_of_date(ROOT, d[0], d[1]))]
         print(*stale, f"summary: {len(every)} defects to plant", sep="\n")

@@ -107,9 +107,8 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
   if (!TakeVector(loops, &Loop::dst_stride, copy.item, none, none, written) ||
       !TakeVector(loops, &Loop::src_stride, copy.item, written, both, read))
     return false;
-  // What both sides have in a vector comes as in the destination.
-  for (Loops* taken : {&both, &written})
-    std::ranges::sort(*taken, {}, &Loop::dst_stride);
+  // In the order of the destination there may be nothing to do afterwards.
+  std::ranges::sort(both, {}, &Loop::dst_stride);
 
   std::array<Offsets, Digits::kVector> in_both, in_written, in_read;
   const size_t together = ListOffsets(both, in_both);

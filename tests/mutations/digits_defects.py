@@ -1,0 +1,28 @@
+"""The defects of digits, as defects.py has them."""
+
+DIGITS = [
+    ("kernels/copy/digits/digits.cc",
+     "PowerOfTwo(from[*next].extent, kVector / bytes)",
+     "std::min(from[*next].extent, kVector / bytes)", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "Find(others, stride, bytes);",
+     "std::optional<size_t>();", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "static_cast<uint8_t>(src + byte)",
+     "static_cast<uint8_t>(src)", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "digits.after[dst + byte]",
+     "digits.after[dst]", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "in_one_go <= kTransposedBytes",
+     "in_one_go < kTransposedBytes", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "kLineBytes / 2", "kLineBytes",
+     ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "if (!plan.columns.empty()) return false;",
+     "", ["digits_test"]),
+    ("kernels/copy/digits/move_digits.cc", "hn::InterleaveUpper(d, low, high)",
+     "hn::InterleaveUpper(d, high, low)", ["digits_test"]),
+    ("kernels/copy/digits/move_digits.cc", "index[i - 1] = 0;", "",
+     ["digits_test"]),
+    ("kernels/copy/digits/move_digits.cc",
+     "dst -= loop.extent * loop.dst_stride;", "", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc",
+     "(other ? shared : digits).push_back", "digits.push_back",
+     ["digits_test"]),
+]
