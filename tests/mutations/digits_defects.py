@@ -25,4 +25,10 @@ DIGITS = [
     ("kernels/copy/digits/digits.cc",
      "(other ? shared : digits).push_back", "digits.push_back",
      ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "(rows_apart || plan.fetch)",
+     "rows_apart", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "(rows_apart || plan.b.num_loops > 1)",
+     "rows_apart", ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "(plan.item == 4 || plan.item == 8)",
+     "true", ["digits_test"]),
 ]

@@ -16,10 +16,9 @@ namespace {
 constexpr int64_t kRunBytes = 64;
 constexpr int64_t kReadBytes = 256;
 
-// Blocks are too small if a side is shorter than a vector, unless they are
-// small matrices that follow one another; or shorter than a line, and so little
-// is moved before the next ones begin. Those that are interleaved or taken
-// apart take less time to begin.
+// Blocks with a side below a line are too small if so little is moved before
+// the next ones begin; those that are interleaved or taken apart take less time
+// to.
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
 
@@ -161,10 +160,17 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
   // With lookups not measured: so only where blocks are smallest.
   if (machine.LooksUp()) return side < kPiece && in_one_go <= kInterleavedBytes;
   if (interleaves) return side < kLineBytes && in_one_go <= kInterleavedBytes;
-  const bool are_packed =
-      std::max(a, b) < kLineBytes / 2 && plan.b.loops[0].dst_stride == a;
-  return (side < kPiece && !are_packed) ||
-         (side < kLineBytes && in_one_go <= kTransposedBytes);
+  if (side < kLineBytes && in_one_go <= kTransposedBytes) return true;
+  // Sides below a vector are, unless they are of small matrices that follow one
+  // another.
+  if (side < kPiece)
+    return std::max(a, b) >= kLineBytes / 2 || plan.b.loops[0].dst_stride != a;
+  // Rows that lie apart are looked up one by one. Of bytes and most pairs the
+  // shuffles take longer.
+  const bool rows_apart = plan.a.num_loops > 1;
+  if (plan.item == 2) return side == kPiece && (rows_apart || plan.fetch);
+  return side <= 2 * kPiece && (rows_apart || plan.b.num_loops > 1) &&
+         (plan.item == 4 || plan.item == 8);
 }
 
 }  // namespace axis

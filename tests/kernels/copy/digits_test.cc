@@ -147,6 +147,30 @@ TEST(DigitsTest, SidesBelowAVectorAreTooSmallUnlessColumnsArePackedAndShort) {
   EXPECT_TRUE(WithoutLookups(plan));
 }
 
+TEST(DigitsTest, ShortSidesAreTooSmallWhereOthersLieApart) {
+  // Rows of 32 bytes of several loops, however many.
+  auto are_apart = [](int64_t item, int64_t b, int a_loops, int b_loops) {
+    BlockPlan plan = Blocks(Kernel::kTranspose, item, 512, b, 1000);
+    plan.a.num_loops = a_loops;
+    plan.b.num_loops = b_loops;
+    return WithoutLookups(plan);
+  };
+  EXPECT_FALSE(are_apart(4, 8, 1, 1));
+  EXPECT_TRUE(are_apart(4, 8, 2, 1));
+  EXPECT_TRUE(are_apart(8, 4, 1, 2));
+  EXPECT_FALSE(are_apart(4, 9, 2, 2));
+  EXPECT_FALSE(are_apart(16, 1, 2, 2));
+  // Of pairs, more take as many shuffles as that gains.
+  EXPECT_TRUE(are_apart(2, 8, 2, 1));
+  EXPECT_FALSE(are_apart(2, 8, 1, 2));
+  EXPECT_FALSE(are_apart(2, 9, 2, 1));
+  EXPECT_FALSE(are_apart(1, 16, 2, 2));
+  BlockPlan plan = Blocks(Kernel::kTranspose, 2, 8, 5000, 1);
+  EXPECT_FALSE(WithoutLookups(plan));
+  plan.fetch = true;
+  EXPECT_TRUE(WithoutLookups(plan));
+}
+
 TEST(DigitsTest, WithLookupsOnlyTheSmallestBlocksAreTooSmall) {
   constexpr Machine kMachine = {.shuffle = kMaxShuffle};
   EXPECT_TRUE(AreTooSmall(Blocks(Kernel::kTranspose, 4, 2, 64, 8), kMachine));
