@@ -75,12 +75,16 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
-// Whether a copy that has digits is faster by them than by its blocks, or in
-// two steps. With lookups the latter was not measured.
-bool PrefersDigits(const ByteCopy& copy, const BlockPlan& blocks) {
+// Finds the digits of `copy` if it is faster by them than by `blocks`, or than
+// in two steps; with lookups the latter was not measured.
+bool FindFasterDigits(const ByteCopy& copy, const BlockPlan& blocks,
+                      Digits& digits) {
   const Machine machine = ThisMachine();
-  return AreTooSmall(blocks, machine) ||
-         (blocks.columns.empty() && !machine.LooksUp() && FindExchange(copy));
+  const bool faster =
+      AreTooSmall(blocks, machine) ||
+      (blocks.columns.empty() && !machine.LooksUp() && FindExchange(copy));
+  return (faster && FindDigits(copy, digits)) ||
+         (AreSmallest(blocks, machine) && FindWindows(copy, digits));
 }
 
 // A copy by its blocks, or by its digits.
@@ -91,7 +95,7 @@ class Part {
        int64_t total_bytes)
       : blocks_(
             PlanBlocks(copy, columns, total_bytes, MachineFor(total_bytes))),
-        by_digits_(PrefersDigits(copy, blocks_) && FindDigits(copy, digits_)) {}
+        by_digits_(FindFasterDigits(copy, blocks_, digits_)) {}
   void Move(const uint8_t* src, const uint8_t* src_end, uint8_t* dst) const {
     if (by_digits_) return MoveDigits(digits_, src, dst);
     MoveBlocks(blocks_, src, src_end, dst);

@@ -1,20 +1,16 @@
 #include "kernels/copy/digits/digits.h"
 
 #include <algorithm>
-#include <functional>
 #include <span>
 #include <utility>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/digits/tile.h"
 #include "kernels/copy/plan/side.h"
 #include "kernels/copy/plan/spacing.h"
 
 namespace axis {
 namespace {
-
-// Lines are written whole, and that much of the source is read together.
-constexpr int64_t kRunBytes = 64;
-constexpr int64_t kReadBytes = 256;
 
 // Blocks with a side below a line are too small if so little is moved before
 // the next ones begin; those that are interleaved or taken apart take less time
@@ -27,15 +23,6 @@ int64_t PowerOfTwo(int64_t extent, int64_t most) {
   int64_t power = 1;
   while (2 * power <= most && extent % (2 * power) == 0) power *= 2;
   return power;
-}
-
-// Takes the innermost `part` of loop `i`, and leaves the rest.
-Loop TakePart(Loops& loops, size_t i, int64_t part) {
-  Loop& loop = loops[i];
-  if (part == loop.extent) return Take(loops, i);
-  const Loop taken = {part, loop.src_stride, loop.dst_stride};
-  loop = {loop.extent / part, loop.src_stride * part, loop.dst_stride * part};
-  return taken;
 }
 
 // Moves to `digits` what makes a vector of items of `item` bytes, along
@@ -56,41 +43,20 @@ bool TakeVector(Loops& loops, int64_t Loop::*stride, int64_t item,
   return true;
 }
 
-// Moves loops to `inner` that go on along `stride` where vectors end, or parts
-// of them, until they come to `most` bytes, with what is `known` already.
-void TakeOn(Loops& loops, int64_t Loop::*stride, int64_t most,
-            const Loops& known, Loops& inner) {
-  for (int64_t bytes = Digits::kVector; bytes < most;) {
-    if (const auto next = Find(known, stride, bytes)) {
-      bytes *= known[*next].extent;
-    } else if (const auto taken = Find(inner, stride, bytes)) {
-      bytes *= inner[*taken].extent;
-    } else {
-      const auto found = Find(loops, stride, bytes);
-      if (!found) return;
-      const int64_t part = LargestDivisor(loops[*found].extent, most / bytes);
-      if (part == 1) return;
-      inner.push_back(TakePart(loops, *found, part));
-      bytes *= part;
-    }
+// The sides of blocks, in bytes.
+struct Sides {
+  explicit Sides(const BlockPlan& plan) {
+    const int64_t a = plan.a.extent * plan.item;
+    const int64_t b = plan.b.extent * plan.item;
+    shorter = std::min(a, b);
+    in_one_go = a * plan.b.extent * plan.batch.extent;
+    are_packed =
+        std::max(a, b) < kLineBytes / 2 && plan.b.loops[0].dst_stride == a;
   }
-}
-
-// Writes where `loops` are at each of their indices, those of the first one
-// first; returns how many there are.
-size_t ListOffsets(const Loops& loops, std::span<Offsets> offsets) {
-  size_t count = 1;
-  offsets[0] = {0, 0};
-  for (const Loop& loop : loops) {
-    for (int64_t i = 1; i < loop.extent; ++i)
-      for (size_t k = 0; k < count; ++k)
-        offsets[static_cast<size_t>(i) * count + k] = {
-            offsets[k].src + i * loop.src_stride,
-            offsets[k].dst + i * loop.dst_stride};
-    count *= static_cast<size_t>(loop.extent);
-  }
-  return count;
-}
+  int64_t shorter;
+  int64_t in_one_go;  // before the next ones begin
+  bool are_packed;    // small matrices that follow one another
+};
 
 bool Shuffles(std::span<const uint8_t> places) {
   for (size_t i = 0; i < places.size(); ++i)
@@ -129,48 +95,45 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
   }
 
   Loops inner;
-  TakeOn(loops, &Loop::dst_stride, kRunBytes, read, inner);
-  TakeOn(loops, &Loop::src_stride, kReadBytes, written, inner);
-  // The source is read from end to end, as far as that goes.
-  std::ranges::sort(loops, std::greater(), &Loop::src_stride);
-  int64_t places = 1;
-  for (const Loop& loop : inner) places *= loop.extent;
-  while (!loops.empty()) {
-    const int64_t part =
-        LargestDivisor(loops.back().extent, Digits::kMostPlaces / places);
-    if (part == 1) break;
-    inner.push_back(TakePart(loops, loops.size() - 1, part));
-    places *= part;
-  }
-  digits.num_places = ListOffsets(inner, digits.places);
+  TakeOn(loops, &Loop::dst_stride, Digits::kVector, kRunBytes, read, inner);
+  TakeOn(loops, &Loop::src_stride, Digits::kVector, kReadBytes, written, inner);
+  FillPlaces(digits, loops, inner, Digits::kMostPlaces);
   digits.shuffles_before = Shuffles(digits.before);
   digits.shuffles_after = Shuffles(digits.after);
-  digits.outer = std::move(loops);
   return true;
 }
 
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
-  if (!plan.columns.empty()) return false;
-  const int64_t a = plan.a.extent * plan.item, b = plan.b.extent * plan.item;
-  const int64_t side = std::min(a, b);
-  const int64_t in_one_go = a * plan.b.extent * plan.batch.extent;
+  const Sides sides(plan);
   const bool interleaves = plan.kernel == Kernel::kInterleave ||
                            plan.kernel == Kernel::kDeinterleave;
-  if (plan.kernel != Kernel::kTranspose && !interleaves) return false;
+  if (!plan.columns.empty() ||
+      (plan.kernel != Kernel::kTranspose && !interleaves))
+    return false;
   // With lookups not measured: so only where blocks are smallest.
-  if (machine.LooksUp()) return side < kPiece && in_one_go <= kInterleavedBytes;
-  if (interleaves) return side < kLineBytes && in_one_go <= kInterleavedBytes;
-  if (side < kLineBytes && in_one_go <= kTransposedBytes) return true;
-  // Sides below a vector are, unless they are of small matrices that follow one
-  // another.
-  if (side < kPiece)
-    return std::max(a, b) >= kLineBytes / 2 || plan.b.loops[0].dst_stride != a;
+  if (machine.LooksUp())
+    return sides.shorter < kPiece && sides.in_one_go <= kInterleavedBytes;
+  if (sides.shorter < kLineBytes &&
+      sides.in_one_go <= (interleaves ? kInterleavedBytes : kTransposedBytes))
+    return true;
+  if (interleaves) return false;
+  if (sides.shorter < kPiece) return !sides.are_packed;
   // Rows that lie apart are looked up one by one. Of bytes and most pairs the
   // shuffles take longer.
   const bool rows_apart = plan.a.num_loops > 1;
-  if (plan.item == 2) return side == kPiece && (rows_apart || plan.fetch);
-  return side <= 2 * kPiece && (rows_apart || plan.b.num_loops > 1) &&
+  if (plan.item == 2)
+    return sides.shorter == kPiece && (rows_apart || plan.fetch);
+  return sides.shorter <= 2 * kPiece && (rows_apart || plan.b.num_loops > 1) &&
          (plan.item == 4 || plan.item == 8);
+}
+
+bool AreSmallest(const BlockPlan& plan, const Machine& machine) {
+  const Sides sides(plan);
+  return plan.columns.empty() && plan.kernel == Kernel::kTranspose &&
+         !machine.LooksUp() &&
+         sides.in_one_go <=
+             (sides.are_packed ? kInterleavedBytes : kTransposedBytes) &&
+         sides.shorter < (plan.item == 8 ? 2 * kPiece : kPiece);
 }
 
 }  // namespace axis

@@ -4,7 +4,9 @@
 // there to be cut into blocks, so the digits are dealt with: those that count
 // the items of 16 bytes of the source, and those of 16 bytes of the
 // destination. Vectors that differ in the latter are read, transposed in
-// registers, and written as vectors that differ in the former.
+// registers, and written as vectors that differ in the former. Where they are
+// no powers of two, each vector of a run of the destination is a window, looked
+// up in all vectors of the source that have some of it.
 #pragma once
 
 #include <array>
@@ -20,9 +22,10 @@ namespace axis {
 
 struct Digits {
   static constexpr size_t kVector = 16;  // bytes
+  static constexpr size_t kMostWindows = 16;
   static constexpr int64_t kMostPlaces = 256;
 
-  // So many vectors are transposed at a time: a power of two.
+  // So many vectors are transposed at a time: a power of two; or none.
   size_t num = 1;
   // Where they begin, relative to a place.
   std::array<int64_t, kVector> src, dst;
@@ -30,6 +33,20 @@ struct Digits {
   // after it: what both sides have in a vector is next to each other meanwhile.
   std::array<uint8_t, kVector> before, after;
   bool shuffles_before, shuffles_after;  // whether any changes its place
+
+  // A vector of the destination that is looked up in some of the source.
+  struct Window {
+    static constexpr uint8_t kNowhere = 0x80;
+
+    int64_t dst;
+    size_t num_sources;
+    std::array<int64_t, kVector> sources;  // where they begin
+    // Where each has the bytes of the window; kNowhere if it does not.
+    std::array<std::array<uint8_t, kVector>, kVector> places;
+  };
+  size_t num_windows = 0;
+  std::array<Window, kMostWindows> windows;
+
   // Where that is done for every index of `outer`.
   size_t num_places = 1;
   std::array<Offsets, static_cast<size_t>(kMostPlaces)> places;
@@ -41,8 +58,15 @@ struct Digits {
 // REQUIRES: `copy` is canonical.
 bool FindDigits(const ByteCopy& copy, Digits& digits);
 
+// Finds windows instead; false if the destination has no run of 16 bytes, or
+// any of its vectors comes from too many places. REQUIRES: `copy` is canonical.
+bool FindWindows(const ByteCopy& copy, Digits& digits);
+
 // Whether a copy is faster by its digits than by the blocks of `plan`.
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine);
+
+// Whether it is faster by windows.
+bool AreSmallest(const BlockPlan& plan, const Machine& machine);
 
 // Carries out the copy that `digits` are of.
 void MoveDigits(const Digits& digits, const uint8_t* src, uint8_t* dst);

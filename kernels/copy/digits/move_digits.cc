@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,20 @@ void MovePlaces(const Digits& digits, const uint8_t* src, uint8_t* dst) {
             src[digits.places[p].src + digits.src[at / part] +
                 digits.before[k * part + at % part]];
       }
+}
+
+// Byte by byte.
+void MoveWindows(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  for (size_t w = 0; w < digits.num_windows; ++w) {
+    const Digits::Window& window = digits.windows[w];
+    for (size_t p = 0; p < digits.num_places; ++p)
+      for (size_t k = 0; k < window.num_sources; ++k)
+        for (size_t i = 0; i < Digits::kVector; ++i)
+          if (window.places[k][i] != Digits::Window::kNowhere)
+            dst[digits.places[p].dst + window.dst + static_cast<int64_t>(i)] =
+                src[digits.places[p].src + window.sources[k] +
+                    window.places[k][i]];
+  }
 }
 
 #else
@@ -117,7 +132,65 @@ void MovePlaces(const Digits& digits, const uint8_t* src, uint8_t* dst) {
   }
 }
 
+// A window of kNum sources at all places.
+template <size_t kNum>
+void MoveWindow(const Digits& digits, const Digits::Window& window,
+                const uint8_t* src, uint8_t* dst) {
+  const D d;
+  hn::Vec<D> wanted[kNum];
+  int64_t from[kNum];
+  for (size_t k = 0; k < kNum; ++k) {
+    wanted[k] = hn::LoadU(d, window.places[k].data());
+    from[k] = window.sources[k];
+  }
+  dst += window.dst;
+  const size_t num_places = digits.num_places;
+  for (size_t p = 0; p < num_places; ++p) {
+    const Offsets place = digits.places[p];
+    hn::Vec<D> x = hn::Zero(d);
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < kNum; ++k)
+      x = hn::Or(x, hn::TableLookupBytesOr0(
+                        hn::LoadU(d, src + place.src + from[k]), wanted[k]));
+    hn::StoreU(x, d, dst + place.dst);
+  }
+}
+
+void MoveWindows(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  for (size_t w = 0; w < digits.num_windows; ++w) {
+    const Digits::Window& window = digits.windows[w];
+    switch (window.num_sources) {
+#define AXIS_CASE(n)                         \
+  case n:                                    \
+    MoveWindow<n>(digits, window, src, dst); \
+    break
+      AXIS_CASE(1);
+      AXIS_CASE(2);
+      AXIS_CASE(3);
+      AXIS_CASE(4);
+      AXIS_CASE(5);
+      AXIS_CASE(6);
+      AXIS_CASE(7);
+      AXIS_CASE(8);
+      AXIS_CASE(9);
+      AXIS_CASE(10);
+      AXIS_CASE(11);
+      AXIS_CASE(12);
+      AXIS_CASE(13);
+      AXIS_CASE(14);
+      AXIS_CASE(15);
+      AXIS_CASE(16);
+#undef AXIS_CASE
+    }
+  }
+}
+
 #endif
+
+// What `digits` have in one tile.
+void MoveTile(const Digits& digits, const uint8_t* src, uint8_t* dst) {
+  digits.num > 0 ? MovePlaces(digits, src, dst) : MoveWindows(digits, src, dst);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace axis
@@ -126,14 +199,15 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace axis {
 
-HWY_EXPORT(MovePlaces);
+HWY_EXPORT(MoveTile);
 
 void MoveDigits(const Digits& digits, const uint8_t* src, uint8_t* dst) {
-  const int64_t bytes =
-      static_cast<int64_t>(Digits::kVector * digits.num * digits.num_places);
+  const size_t vectors = std::max(digits.num, digits.num_windows);
+  const auto bytes =
+      static_cast<int64_t>(Digits::kVector * vectors * digits.num_places);
   std::array<int64_t, 64> index{};  // 64: extents of 2 or more in 64 bits
   for (;;) {
-    HWY_DYNAMIC_DISPATCH(MovePlaces)(digits, src, dst);
+    HWY_DYNAMIC_DISPATCH(MoveTile)(digits, src, dst);
     GiveWay(bytes);
     size_t i = digits.outer.size();
     for (;; --i) {

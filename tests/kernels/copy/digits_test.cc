@@ -5,23 +5,25 @@
 #include <gtest/gtest.h>
 #include <tbb/task_arena.h>
 
-#include <cstring>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/copy.h"
 #include "kernels/program.h"
+#include "tests/kernels/copy/random_axes.h"
 #include "tests/kernels/copy_checker.h"
 #include "tests/kernels/random_copy.h"
 
 namespace axis {
 namespace {
 
-using testing::Bytes;
+using testing::Blocks;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
+using testing::kMemory;
 using testing::Random;
+using testing::RandomAxes;
 
 // A transposition of axes of `extents` so that axis order[i] comes i-th.
 ByteCopy Transposition(int64_t item, const std::vector<int64_t>& extents,
@@ -93,18 +95,6 @@ TEST(DigitsTest, TheyAreForBlocksThatAreTooSmall) {
   EXPECT_FALSE(IsByDigits(Transposition(2, {17200, 8}, {1, 0}), kMachine));
   EXPECT_FALSE(
       IsByDigits(Transposition(1, {65536, 16, 8}, {0, 2, 1}), kMachine));
-}
-
-// The blocks of a copy: a x b items, `batch` times.
-BlockPlan Blocks(Kernel kernel, int64_t item, int64_t a, int64_t b,
-                 int64_t batch) {
-  BlockPlan plan;
-  plan.kernel = kernel;
-  plan.item = item;
-  plan.a.extent = a;
-  plan.b.extent = b;
-  plan.batch.extent = batch;
-  return plan;
 }
 
 bool WithoutLookups(const BlockPlan& plan) {
@@ -179,62 +169,23 @@ TEST(DigitsTest, WithLookupsOnlyTheSmallestBlocksAreTooSmall) {
 }
 
 TEST(DigitsTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {
-  const GuardedBuffer src(4 << 20), dst(4 << 20);
+  const GuardedBuffer src(kMemory), dst(kMemory);
   Random random(7);
   EveryTarget target;
   const auto digits = std::make_unique<Digits>();
   std::vector<int64_t> found(17);
   int64_t repeated = 0;
-  const std::vector<int64_t> kExtents = {2, 2, 2, 3, 4, 4, 6, 8, 12, 16, 20};
   for (int64_t i = 0; i < 10000; ++i) {
     target.Use(static_cast<size_t>(i));
-    ByteCopy copy{int64_t{1} << random.In(0, 4), {}};
-    // Axes in the order of the destination, gaps among the outer ones.
-    std::vector<int64_t> extents;
-    int64_t items = 1;
-    while (static_cast<int64_t>(extents.size()) < random.In(2, 14)) {
-      const int64_t extent = random.Of(kExtents);
-      if (items * extent * copy.item > 256 << 10) break;
-      items *= extent;
-      extents.push_back(extent);
-    }
-    auto strides = [&](const std::vector<int64_t>& order) {
-      std::vector<int64_t> result(extents.size());
-      int64_t stride = copy.item;
-      for (int64_t axis : order) {
-        if (stride >= 16 && random.OneIn(8))
-          stride += copy.item * random.In(1, 5);
-        result[static_cast<size_t>(axis)] = stride;
-        stride *= extents[static_cast<size_t>(axis)];
-      }
-      return result;
-    };
-    const auto from = strides(random.Order(extents.size()));
-    const auto to = strides(random.Order(extents.size()));
-    int64_t src_bytes = copy.item, dst_bytes = copy.item;
-    for (size_t k = 0; k < extents.size(); ++k) {
-      copy.loops.push_back({extents[k], from[k], to[k]});
-      src_bytes += (extents[k] - 1) * from[k];
-      dst_bytes += (extents[k] - 1) * to[k];
-    }
-    if (std::max(src_bytes, dst_bytes) > (4 << 20) - 64) continue;
-    Canonicalize(copy);
-    if (!FindDigits(copy, *digits)) continue;
+    const RandomAxes axes(random, {2, 2, 2, 3, 4, 4, 6, 8, 12, 16, 20});
+    if (std::max(axes.src_bytes, axes.dst_bytes) > kMemory - 64 ||
+        !FindDigits(axes.copy, *digits))
+      continue;
     ++found[digits->num];
     repeated += !digits->outer.empty();
-    ASSERT_TRUE(testing::MovesAsExpected(
-        random, src, src_bytes, dst, dst_bytes,
-        [&](const std::byte* s, std::byte* d) {
-          MoveDigits(*digits, Bytes(s), Bytes(d));
-        },
-        [&](const std::byte* s, std::byte* d) {
-          for (int64_t k = 0; k < BytesOf(copy) / copy.item; ++k) {
-            const Offsets at = OffsetsAt(copy.loops, k);
-            std::memcpy(d + at.dst, s + at.src, static_cast<size_t>(copy.item));
-          }
-        }))
-        << "copy " << i << ": items of " << copy.item << ", " << digits->num
-        << " vectors, " << digits->num_places << " places";
+    ASSERT_TRUE(axes.MovesBy(*digits, random, src, dst))
+        << "copy " << i << ": items of " << axes.copy.item << ", "
+        << digits->num << " vectors, " << digits->num_places << " places";
   }
   for (size_t num : {1, 2, 4, 8, 16}) EXPECT_GE(found[num], 100) << num;
   EXPECT_GE(repeated, 300);
