@@ -25,7 +25,8 @@ struct Digits {
   static constexpr size_t kMostWindows = 16;
   static constexpr int64_t kMostPlaces = 256;
 
-  // So many vectors are transposed at a time: a power of two; or none.
+  // So many vectors are transposed at a time, a power of two; if none are,
+  // there are windows.
   size_t num = 1;
   // Where they begin, relative to a place.
   std::array<int64_t, kVector> src, dst;
@@ -59,7 +60,8 @@ struct Digits {
 bool FindDigits(const ByteCopy& copy, Digits& digits);
 
 // Finds windows instead; false if the destination has no run of 16 bytes, or
-// any of its vectors comes from too many places. REQUIRES: `copy` is canonical.
+// they have too many sources in the mean.
+// REQUIRES: `copy` is canonical.
 bool FindWindows(const ByteCopy& copy, Digits& digits);
 
 // Whether a copy is faster by its digits than by the blocks of `plan`.
