@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """Writes a suite of random cases: what nobody has tuned the engine for.
 
-Usage: random_suite.py CASES [SEED] > FILE; then ./dev bench copy --suite FILE
+Usage: random_suite.py CASES [SEED [axes]] > FILE
+       ./dev bench copy --suite FILE
+
+With `axes`, tensors have up to 16 of them, most of which are short.
 
 suite.json has what people run most; between those shapes lie others that may be
 ten times as slow, and no one looks.
@@ -17,6 +20,7 @@ from run import BITS
 EXTENTS = [2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 28, 30, 32, 48, 56, 60,
            64, 80, 96, 100, 112, 120, 128, 160, 192, 196, 224, 240, 256, 300]
 LOG2_BYTES = 16, 25  # of the least and the largest tensor
+SHORT = [2, 2, 2, 3, 4, 4, 5, 6, 7, 8, 12, 14, 16]
 
 
 def shape_of(chance, item):
@@ -29,6 +33,16 @@ def shape_of(chance, item):
         shape[k] = int(2 ** chance.uniform(*LOG2_BYTES) / item / others)
         if 2 <= shape[k] <= 200000:
             return shape
+
+
+def short_shape_of(chance, item):
+    """The same of many axes."""
+    size = 2 ** chance.uniform(*LOG2_BYTES) / item
+    pool = chance.sample(SHORT, 3)
+    shape = []
+    while math.prod(shape) * 2 <= size and len(shape) < 16:
+        shape.append(chance.choice(pool))
+    return shape
 
 
 def op_of(chance, shape):
@@ -50,7 +64,7 @@ def op_of(chance, shape):
     return {"op": op, "axis": axis, "group": chance.choice(groups)}
 
 
-def cases(count, seed):
+def cases(count, seed, shape_of):
     chance, found = random.Random(seed), []
     while len(found) < count:
         dtype = chance.choice(["u8", "f16", "f32", "f32", "f64"])
@@ -67,7 +81,8 @@ def cases(count, seed):
 
 def main():
     count, seed = int(sys.argv[1]), int((sys.argv[2:] or [1])[0])
-    json.dump({"cases": cases(count, seed)}, sys.stdout, indent=1)
+    shapes = short_shape_of if sys.argv[3:] == ["axes"] else shape_of
+    json.dump({"cases": cases(count, seed, shapes)}, sys.stdout, indent=1)
     print()
 
 
