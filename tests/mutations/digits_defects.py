@@ -14,7 +14,8 @@ DIGITS = [
      "kInterleavedBytes", ["digits_test"]),
     ("kernels/copy/digits/digits.cc", "kLineBytes / 2", "kLineBytes",
      ["digits_test"]),
-    ("kernels/copy/digits/digits.cc", "!plan.columns.empty() ||", "",
+    ("kernels/copy/digits/digits.cc", """!plan.columns.empty() ||
+      (plan.kernel""", "(plan.kernel",
      ["digits_test"]),
     ("kernels/copy/digits/digits.cc", "(plan.item == 8 ? 2 * kPiece : kPiece)",
      "kPiece", ["windows_test"]),

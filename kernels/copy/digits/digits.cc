@@ -43,7 +43,7 @@ bool TakeVector(Loops& loops, int64_t Loop::*stride, int64_t item,
   return true;
 }
 
-// The sides of blocks, in bytes.
+// The sides of blocks that have both, in bytes.
 struct Sides {
   explicit Sides(const BlockPlan& plan) {
     const int64_t a = plan.a.extent * plan.item;
@@ -104,12 +104,12 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
 }
 
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
-  const Sides sides(plan);
   const bool interleaves = plan.kernel == Kernel::kInterleave ||
                            plan.kernel == Kernel::kDeinterleave;
   if (!plan.columns.empty() ||
       (plan.kernel != Kernel::kTranspose && !interleaves))
     return false;
+  const Sides sides(plan);
   // With lookups not measured: so only where blocks are smallest.
   if (machine.LooksUp())
     return sides.shorter < kPiece && sides.in_one_go <= kInterleavedBytes;
@@ -128,10 +128,11 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
 }
 
 bool AreSmallest(const BlockPlan& plan, const Machine& machine) {
+  if (!plan.columns.empty() || plan.kernel != Kernel::kTranspose ||
+      machine.LooksUp())
+    return false;
   const Sides sides(plan);
-  return plan.columns.empty() && plan.kernel == Kernel::kTranspose &&
-         !machine.LooksUp() &&
-         sides.in_one_go <=
+  return sides.in_one_go <=
              (sides.are_packed ? kInterleavedBytes : kTransposedBytes) &&
          sides.shorter < (plan.item == 8 ? 2 * kPiece : kPiece);
 }

@@ -19,11 +19,8 @@ namespace axis {
 namespace {
 
 using testing::Blocks;
-using testing::EveryTarget;
-using testing::GuardedBuffer;
-using testing::kMemory;
-using testing::Random;
-using testing::RandomAxes;
+using testing::Found;
+using testing::MoveRandomAxes;
 
 // A transposition of axes of `extents` so that axis order[i] comes i-th.
 ByteCopy Transposition(int64_t item, const std::vector<int64_t>& extents,
@@ -169,26 +166,11 @@ TEST(DigitsTest, WithLookupsOnlyTheSmallestBlocksAreTooSmall) {
 }
 
 TEST(DigitsTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {
-  const GuardedBuffer src(kMemory), dst(kMemory);
-  Random random(7);
-  EveryTarget target;
-  const auto digits = std::make_unique<Digits>();
-  std::vector<int64_t> found(17);
-  int64_t repeated = 0;
-  for (int64_t i = 0; i < 10000; ++i) {
-    target.Use(static_cast<size_t>(i));
-    const RandomAxes axes(random, {2, 2, 2, 3, 4, 4, 6, 8, 12, 16, 20});
-    if (std::max(axes.src_bytes, axes.dst_bytes) > kMemory - 64 ||
-        !FindDigits(axes.copy, *digits))
-      continue;
-    ++found[digits->num];
-    repeated += !digits->outer.empty();
-    ASSERT_TRUE(axes.MovesBy(*digits, random, src, dst))
-        << "copy " << i << ": items of " << axes.copy.item << ", "
-        << digits->num << " vectors, " << digits->num_places << " places";
-  }
-  for (size_t num : {1, 2, 4, 8, 16}) EXPECT_GE(found[num], 100) << num;
-  EXPECT_GE(repeated, 300);
+  const Found found =
+      MoveRandomAxes(7, {2, 2, 2, 3, 4, 4, 6, 8, 12, 16, 20}, FindDigits,
+                     [](const Digits& digits) { return digits.num; });
+  for (size_t num : {1, 2, 4, 8, 16}) EXPECT_GE(found.counts[num], 100) << num;
+  EXPECT_GE(found.repeated, 300);
 }
 
 TEST(DigitsTest, SeveralWorkersMoveThemInParts) {

@@ -2,8 +2,12 @@
 // and of windows share.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
 #include "kernels/copy/byte_copy.h"
@@ -17,7 +21,7 @@ namespace axis::testing {
 // The blocks of a copy: a x b items, `batch` times.
 inline BlockPlan Blocks(Kernel kernel, int64_t item, int64_t a, int64_t b,
                         int64_t batch) {
-  BlockPlan plan;
+  BlockPlan plan{};  // with loops that go nowhere
   plan.kernel = kernel;
   plan.item = item;
   plan.a.extent = a;
@@ -81,5 +85,41 @@ struct RandomAxes {
   ByteCopy copy;
   int64_t src_bytes, dst_bytes;
 };
+
+// What was moved: how often copies of so many vectors, or sources, were found,
+// and how many of all copies were repeated.
+struct Found {
+  std::vector<int64_t> counts = std::vector<int64_t>(Digits::kVector + 1);
+  int64_t repeated = 0;
+};
+
+// Moves 10,000 random copies of axes of `extents`, on one target after the
+// other: those of which find(copy, digits) finds the digits. `count_of` says
+// what they count as.
+template <class Find, class CountOf>
+Found MoveRandomAxes(uint64_t seed, const std::vector<int64_t>& extents,
+                     Find find, CountOf count_of) {
+  const GuardedBuffer src(kMemory), dst(kMemory);
+  Random random(seed);
+  EveryTarget target;
+  const auto digits = std::make_unique<Digits>();
+  Found found;
+  for (int64_t i = 0; i < 10000; ++i) {
+    target.Use(static_cast<size_t>(i));
+    const RandomAxes axes(random, extents);
+    if (std::max(axes.src_bytes, axes.dst_bytes) > kMemory - 64 ||
+        !find(axes.copy, *digits))
+      continue;
+    ++found.counts[count_of(*digits)];
+    found.repeated += !digits->outer.empty();
+    const bool right = axes.MovesBy(*digits, random, src, dst);
+    EXPECT_TRUE(right) << "copy " << i << ": items of " << axes.copy.item
+                       << ", " << digits->num << " vectors, "
+                       << digits->num_windows << " windows, "
+                       << digits->num_places << " places";
+    if (!right) break;
+  }
+  return found;
+}
 
 }  // namespace axis::testing

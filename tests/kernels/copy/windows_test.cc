@@ -5,21 +5,15 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/copy/block.h"
 #include "kernels/copy/digits/digits.h"
 #include "tests/kernels/copy/random_axes.h"
-#include "tests/kernels/copy_checker.h"
-#include "tests/kernels/random_copy.h"
 
 namespace axis {
 namespace {
 
 using testing::Blocks;
-using testing::EveryTarget;
-using testing::GuardedBuffer;
-using testing::kMemory;
-using testing::Random;
-using testing::RandomAxes;
+using testing::Found;
+using testing::MoveRandomAxes;
 
 TEST(WindowsTest, TheyAreForTheSmallestBlocks) {
   auto are_smallest = [](const BlockPlan& plan) {
@@ -62,27 +56,11 @@ TEST(WindowsTest, TheyHaveNoMoreThanEightSourcesInTheMean) {
 }
 
 TEST(WindowsTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {
-  const GuardedBuffer src(kMemory), dst(kMemory);
-  Random random(8);
-  EveryTarget target;
-  const auto digits = std::make_unique<Digits>();
-  std::vector<int64_t> found(Digits::kVector + 1);
-  int64_t repeated = 0;
-  for (int64_t i = 0; i < 10000; ++i) {
-    target.Use(static_cast<size_t>(i));
-    const RandomAxes axes(random, {2, 3, 3, 4, 5, 6, 7, 9});
-    if (std::max(axes.src_bytes, axes.dst_bytes) > kMemory - 64 ||
-        !FindWindows(axes.copy, *digits))
-      continue;
-    ++found[digits->windows[0].num_sources];
-    repeated += !digits->outer.empty();
-    ASSERT_TRUE(axes.MovesBy(*digits, random, src, dst))
-        << "copy " << i << ": items of " << axes.copy.item << ", "
-        << digits->num_windows << " windows, " << digits->num_places
-        << " places";
-  }
-  for (size_t num = 1; num <= 8; ++num) EXPECT_GE(found[num], 40) << num;
-  EXPECT_GE(repeated, 300);
+  const Found found = MoveRandomAxes(
+      8, {2, 3, 3, 4, 5, 6, 7, 9}, FindWindows,
+      [](const Digits& digits) { return digits.windows[0].num_sources; });
+  for (size_t num = 1; num <= 8; ++num) EXPECT_GE(found.counts[num], 40) << num;
+  EXPECT_GE(found.repeated, 300);
 }
 
 }  // namespace
