@@ -84,7 +84,7 @@ bool FindFasterDigits(const ByteCopy& copy, const BlockPlan& blocks,
       AreTooSmall(blocks, machine) ||
       (blocks.columns.empty() && !machine.LooksUp() && FindExchange(copy));
   return (faster && FindDigits(copy, digits)) ||
-         (AreSmallest(blocks, machine) && FindWindows(copy, digits));
+         FindWindows(copy, WindowsFor(blocks, machine), digits);
 }
 
 // A copy by its blocks, or by its digits.

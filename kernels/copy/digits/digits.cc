@@ -1,6 +1,9 @@
 #include "kernels/copy/digits/digits.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -17,6 +20,11 @@ namespace {
 // to.
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
+
+// Blocks with no more items of 1, 2, 4 and 8 bytes on a side take longer than
+// windows; of rows that lie apart, there may be more.
+constexpr int64_t kMostItems[] = {6, 7, 3, 3};
+constexpr int64_t kMostOfRows[] = {10, 7, 6, 5};
 
 // The largest power of two that divides `extent` and is at most `most`.
 int64_t PowerOfTwo(int64_t extent, int64_t most) {
@@ -127,14 +135,22 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
          (plan.item == 4 || plan.item == 8);
 }
 
-bool AreSmallest(const BlockPlan& plan, const Machine& machine) {
+Wanted WindowsFor(const BlockPlan& plan, const Machine& machine) {
   if (!plan.columns.empty() || plan.kernel != Kernel::kTranspose ||
-      machine.LooksUp())
-    return false;
+      machine.LooksUp() || plan.item >= kPiece)
+    return Wanted::kNone;
   const Sides sides(plan);
-  return sides.in_one_go <=
-             (sides.are_packed ? kInterleavedBytes : kTransposedBytes) &&
-         sides.shorter < (plan.item == 8 ? 2 * kPiece : kPiece);
+  const bool rows_apart = plan.a.num_loops > 1;
+  if (!rows_apart && plan.b.num_loops == 1 &&
+      sides.in_one_go > kInterleavedBytes)
+    return Wanted::kNone;
+  const auto width =
+      static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(plan.item)));
+  const int64_t most = rows_apart && plan.b.extent < plan.a.extent
+                           ? kMostOfRows[width]
+                           : kMostItems[width];
+  if (std::min(plan.a.extent, plan.b.extent) <= most) return Wanted::kAny;
+  return sides.shorter < kPiece ? Wanted::kLookedUp : Wanted::kNone;
 }
 
 }  // namespace axis

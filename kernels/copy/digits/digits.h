@@ -5,8 +5,9 @@
 // the items of 16 bytes of the source, and those of 16 bytes of the
 // destination. Vectors that differ in the latter are read, transposed in
 // registers, and written as vectors that differ in the former. Where they are
-// no powers of two, each vector of a run of the destination is a window, looked
-// up in all vectors of the source that have some of it.
+// no powers of two, each vector of a run of the destination is a window: looked
+// up in all vectors of the source that have some of it, or, where these are
+// many, put together item by item.
 #pragma once
 
 #include <array>
@@ -35,16 +36,22 @@ struct Digits {
   std::array<uint8_t, kVector> before, after;
   bool shuffles_before, shuffles_after;  // whether any changes its place
 
-  // A vector of the destination that is looked up in some of the source.
+  // A vector of the destination that is looked up in some of the source, or put
+  // together of its items.
   struct Window {
     static constexpr uint8_t kNowhere = 0x80;
+    static constexpr size_t kMostSources = 8;
 
     int64_t dst;
+    bool by_items;
+    std::array<int64_t, kVector> items;  // where they begin
+    // Unless it is by items:
     size_t num_sources;
-    std::array<int64_t, kVector> sources;  // where they begin
+    std::array<int64_t, kMostSources> sources;  // where they begin
     // Where each has the bytes of the window; kNowhere if it does not.
-    std::array<std::array<uint8_t, kVector>, kVector> places;
+    std::array<std::array<uint8_t, kVector>, kMostSources> places;
   };
+  int64_t item;  // bytes, of windows
   size_t num_windows = 0;
   std::array<Window, kMostWindows> windows;
 
@@ -59,16 +66,19 @@ struct Digits {
 // REQUIRES: `copy` is canonical.
 bool FindDigits(const ByteCopy& copy, Digits& digits);
 
+// Which windows are worth having.
+enum class Wanted : uint8_t { kNone, kLookedUp, kAny };
+
 // Finds windows instead; false if the destination has no run of 16 bytes, or
-// they have too many sources in the mean.
+// not such that are `wanted`.
 // REQUIRES: `copy` is canonical.
-bool FindWindows(const ByteCopy& copy, Digits& digits);
+bool FindWindows(const ByteCopy& copy, Wanted wanted, Digits& digits);
 
 // Whether a copy is faster by its digits than by the blocks of `plan`.
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine);
 
-// Whether it is faster by windows.
-bool AreSmallest(const BlockPlan& plan, const Machine& machine);
+// By which windows it is faster.
+Wanted WindowsFor(const BlockPlan& plan, const Machine& machine);
 
 // Carries out the copy that `digits` are of.
 void MoveDigits(const Digits& digits, const uint8_t* src, uint8_t* dst);

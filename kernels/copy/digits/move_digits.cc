@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "kernels/copy/digits/digits.h"
 #include "kernels/copy/tasks.h"
@@ -32,17 +33,17 @@ void MovePlaces(const Digits& digits, const uint8_t* src, uint8_t* dst) {
       }
 }
 
-// Byte by byte.
+// Item by item.
 void MoveWindows(const Digits& digits, const uint8_t* src, uint8_t* dst) {
   for (size_t w = 0; w < digits.num_windows; ++w) {
     const Digits::Window& window = digits.windows[w];
-    for (size_t p = 0; p < digits.num_places; ++p)
-      for (size_t k = 0; k < window.num_sources; ++k)
-        for (size_t i = 0; i < Digits::kVector; ++i)
-          if (window.places[k][i] != Digits::Window::kNowhere)
-            dst[digits.places[p].dst + window.dst + static_cast<int64_t>(i)] =
-                src[digits.places[p].src + window.sources[k] +
-                    window.places[k][i]];
+    for (size_t p = 0; p < digits.num_places; ++p) {
+      const Offsets place = digits.places[p];
+      uint8_t* to = dst + place.dst + window.dst;
+      for (size_t i = 0; i < Digits::kVector / static_cast<size_t>(digits.item);
+           ++i, to += digits.item)
+        std::copy_n(src + place.src + window.items[i], digits.item, to);
+    }
   }
 }
 
@@ -156,9 +157,50 @@ void MoveWindow(const Digits& digits, const Digits::Window& window,
   }
 }
 
+// A window of items of the width of T at all places.
+template <typename T>
+void MoveItems(const Digits& digits, const Digits::Window& window,
+               const uint8_t* src, uint8_t* dst) {
+  constexpr size_t kNum = Digits::kVector / sizeof(T);
+  const hn::FixedTag<T, kNum> d;
+  int64_t from[kNum];
+  std::copy_n(window.items.begin(), kNum, from);
+  dst += window.dst;
+  const size_t num_places = digits.num_places;
+  for (size_t p = 0; p < num_places; ++p) {
+    const Offsets place = digits.places[p];
+    hn::Vec<decltype(d)> x = hn::Zero(d);
+    HWY_UNROLL(16)
+    for (size_t k = 0; k < kNum; ++k) {
+      T item;
+      std::memcpy(&item, src + place.src + from[k], sizeof item);
+      x = hn::InsertLane(x, k, item);
+    }
+    hn::StoreU(hn::BitCast(D(), x), D(), dst + place.dst);
+  }
+}
+
+void MoveWindowByItems(const Digits& digits, const Digits::Window& window,
+                       const uint8_t* src, uint8_t* dst) {
+  switch (digits.item) {
+    case 1:
+      return MoveItems<uint8_t>(digits, window, src, dst);
+    case 2:
+      return MoveItems<uint16_t>(digits, window, src, dst);
+    case 4:
+      return MoveItems<uint32_t>(digits, window, src, dst);
+    default:
+      return MoveItems<uint64_t>(digits, window, src, dst);
+  }
+}
+
 void MoveWindows(const Digits& digits, const uint8_t* src, uint8_t* dst) {
   for (size_t w = 0; w < digits.num_windows; ++w) {
     const Digits::Window& window = digits.windows[w];
+    if (window.by_items) {
+      MoveWindowByItems(digits, window, src, dst);
+      continue;
+    }
     switch (window.num_sources) {
 #define AXIS_CASE(n)                         \
   case n:                                    \
@@ -172,14 +214,6 @@ void MoveWindows(const Digits& digits, const uint8_t* src, uint8_t* dst) {
       AXIS_CASE(6);
       AXIS_CASE(7);
       AXIS_CASE(8);
-      AXIS_CASE(9);
-      AXIS_CASE(10);
-      AXIS_CASE(11);
-      AXIS_CASE(12);
-      AXIS_CASE(13);
-      AXIS_CASE(14);
-      AXIS_CASE(15);
-      AXIS_CASE(16);
 #undef AXIS_CASE
     }
   }

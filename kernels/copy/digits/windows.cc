@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <span>
 
 #include "kernels/copy/digits/digits.h"
@@ -16,41 +15,53 @@ using Window = Digits::Window;
 // stays in the first cache.
 constexpr int64_t kTileBytes = 8 << 10;
 
-// More sources take longer to look up than blocks.
-constexpr size_t kMeanSources = 8;
+// To load a source of a window, to look it up and to add it takes about as long
+// as to load and to insert so many items.
+constexpr size_t kItemsOfSource = 2;
+static_assert(Digits::kVector / kItemsOfSource <= Window::kMostSources);
 
 // A run has windows of so many bytes at most.
 constexpr int64_t kMostRun = Digits::kMostWindows * Digits::kVector;
 
-// Finds where the bytes of `window` are, which begin at `wanted`. No source
-// ends beyond `end`.
-void FindSources(std::span<const int64_t, Digits::kVector> wanted, int64_t end,
-                 Window& window) {
-  constexpr int64_t kNone = std::numeric_limits<int64_t>::max();
+// Finds vectors of the source that have the items of `window`, of `item` bytes;
+// false if to look them up takes longer than to insert items. None ends beyond
+// `end`.
+bool FindSources(int64_t item, int64_t end, Window& window) {
   constexpr int64_t kVector = Digits::kVector;
-  std::array<int64_t, Digits::kVector> left;
-  std::ranges::copy(wanted, left.begin());
+  const auto width = static_cast<size_t>(item);
+  const size_t num_items = Digits::kVector / width;
+  const size_t most = std::max<size_t>(1, num_items / kItemsOfSource);
+  struct Item {
+    int64_t src;
+    size_t place;
+  };
+  std::array<Item, Digits::kVector> items;
+  for (size_t i = 0; i < num_items; ++i)
+    items[i] = {window.items[i], i * width};
+  const std::span in_order(items.data(), num_items);
+  std::ranges::sort(in_order, {}, &Item::src);
   window.num_sources = 0;
-  for (;;) {
-    const int64_t first = *std::ranges::min_element(left);
-    if (first == kNone) return;
-    const int64_t begin = std::min(first, end - kVector);
-    auto& places = window.places[window.num_sources];
-    window.sources[window.num_sources++] = begin;
-    for (size_t i = 0; i < left.size(); ++i) {
-      const bool has = left[i] - begin < kVector;
-      places[i] =
-          has ? static_cast<uint8_t>(left[i] - begin) : Window::kNowhere;
-      if (has) left[i] = kNone;
+  int64_t begin = -kVector;
+  for (const Item& next : in_order) {
+    if (next.src > begin + kVector - item) {
+      if (window.num_sources == most) return false;
+      begin = std::min(next.src, end - kVector);
+      window.places[window.num_sources].fill(Window::kNowhere);
+      window.sources[window.num_sources++] = begin;
     }
+    auto& places = window.places[window.num_sources - 1];
+    for (size_t byte = 0; byte < width; ++byte)
+      places[next.place + byte] =
+          static_cast<uint8_t>(static_cast<size_t>(next.src - begin) + byte);
   }
+  return true;
 }
 
 }  // namespace
 
-bool FindWindows(const ByteCopy& copy, Digits& digits) {
+bool FindWindows(const ByteCopy& copy, Wanted wanted, Digits& digits) {
   constexpr int64_t kVector = Digits::kVector;
-  if (!IsTransposable(copy.item)) return false;
+  if (wanted == Wanted::kNone || !IsTransposable(copy.item)) return false;
   Loops loops = copy.loops, run;
   const int64_t item = copy.item;
   int64_t bytes = item;
@@ -69,19 +80,16 @@ bool FindWindows(const ByteCopy& copy, Digits& digits) {
   if (bytes < kVector || end < kVector) return false;
 
   digits.num = digits.num_windows = 0;
-  size_t num_sources = 0;
+  digits.item = item;
   for (int64_t dst = 0; dst < bytes; dst += kVector) {
     Window& window = digits.windows[digits.num_windows++];
     window.dst = std::min(dst, bytes - kVector);
-    std::array<int64_t, Digits::kVector> wanted;
-    for (size_t i = 0; i < wanted.size(); ++i) {
-      const int64_t at = window.dst + static_cast<int64_t>(i);
-      wanted[i] = items[static_cast<size_t>(at / item)].src + at % item;
-    }
-    FindSources(wanted, end, window);
-    num_sources += window.num_sources;
+    const auto first = static_cast<size_t>(window.dst / item);
+    for (size_t i = 0; i < static_cast<size_t>(kVector / item); ++i)
+      window.items[i] = items[first + i].src;
+    window.by_items = !FindSources(item, end, window);
+    if (window.by_items && wanted == Wanted::kLookedUp) return false;
   }
-  if (num_sources > kMeanSources * digits.num_windows) return false;
 
   Loops inner;
   TakeOn(loops, &Loop::src_stride, item, kReadBytes, run, inner);

@@ -2,8 +2,9 @@
 // are used, and that each byte goes where it belongs.
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "kernels/copy/digits/digits.h"
 #include "tests/kernels/copy/random_axes.h"
@@ -15,50 +16,103 @@ using testing::Blocks;
 using testing::Found;
 using testing::MoveRandomAxes;
 
-TEST(WindowsTest, TheyAreForTheSmallestBlocks) {
-  auto are_smallest = [](const BlockPlan& plan) {
-    return AreSmallest(plan, {.shuffle = 16});
+TEST(WindowsTest, TheyAreForBlocksWithFewItemsOnASide) {
+  constexpr Machine kNoLookups{.shuffle = 16};
+  // Sides that lie apart have several loops.
+  auto wanted = [&](int64_t item, int64_t a, int a_loops, int64_t b,
+                    int b_loops) {
+    BlockPlan plan = Blocks(Kernel::kTranspose, item, a, b, 100);
+    plan.a.num_loops = a_loops;
+    plan.b.num_loops = b_loops;
+    return WindowsFor(plan, kNoLookups);
   };
-  EXPECT_TRUE(are_smallest(Blocks(Kernel::kTranspose, 4, 3, 128, 42)));
-  EXPECT_FALSE(are_smallest(Blocks(Kernel::kTranspose, 4, 3, 128, 43)));
-  EXPECT_FALSE(are_smallest(Blocks(Kernel::kTranspose, 4, 4, 128, 2)));
-  EXPECT_TRUE(are_smallest(Blocks(Kernel::kTranspose, 8, 3, 9, 2)));
-  EXPECT_FALSE(are_smallest(Blocks(Kernel::kTranspose, 8, 4, 9, 2)));
-  EXPECT_FALSE(are_smallest(Blocks(Kernel::kInterleave, 4, 3, 128, 2)));
-  BlockPlan plan = Blocks(Kernel::kTranspose, 4, 3, 7, 2);
-  EXPECT_TRUE(are_smallest(plan));
-  EXPECT_FALSE(AreSmallest(plan, {.shuffle = kMaxShuffle}));
-  // Small matrices that follow one another take less time to begin.
-  plan.batch.extent = 300;
-  EXPECT_TRUE(are_smallest(plan));
-  plan.b.loops[0].dst_stride = 3 * 4;
-  EXPECT_FALSE(are_smallest(plan));
-  plan.batch.extent = 48;
-  EXPECT_TRUE(are_smallest(plan));
-  constexpr int64_t kColumns[] = {0, 100};
-  plan.b.loops[0].dst_stride = 100;
-  plan.columns = kColumns;
-  EXPECT_FALSE(are_smallest(plan));
+  struct Limit {
+    int64_t item, most, most_of_rows;
+  };
+  for (const Limit& limit :
+       {Limit{1, 6, 10}, {2, 7, 7}, {4, 3, 6}, {8, 3, 5}}) {
+    SCOPED_TRACE(limit.item);
+    const int64_t item = limit.item, most = limit.most;
+    EXPECT_EQ(wanted(item, most, 1, 300, 2), Wanted::kAny);
+    EXPECT_NE(wanted(item, most + 1, 1, 300, 2), Wanted::kAny);
+    EXPECT_EQ(wanted(item, most, 2, 300, 2), Wanted::kAny);
+    EXPECT_NE(wanted(item, most + 1, 2, 300, 2), Wanted::kAny);
+    EXPECT_EQ(wanted(item, 300, 2, limit.most_of_rows, 1), Wanted::kAny);
+    EXPECT_NE(wanted(item, 300, 2, limit.most_of_rows + 1, 1), Wanted::kAny);
+  }
+  // Only by lookups while a side is shorter than a piece.
+  EXPECT_EQ(wanted(1, 15, 1, 300, 2), Wanted::kLookedUp);
+  EXPECT_EQ(wanted(1, 16, 1, 300, 2), Wanted::kNone);
+  EXPECT_EQ(wanted(4, 4, 1, 300, 2), Wanted::kNone);
+  EXPECT_EQ(wanted(16, 2, 1, 2, 2), Wanted::kNone);
 }
 
-TEST(WindowsTest, TheyHaveNoMoreThanEightSourcesInTheMean) {
+TEST(WindowsTest, TheyAreForNothingThatBlocksDoFaster) {
+  constexpr Machine kNoLookups{.shuffle = 16};
+  BlockPlan plan = Blocks(Kernel::kTranspose, 4, 3, 7, 48);
+  plan.a.num_loops = plan.b.num_loops = 1;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kAny);
+  EXPECT_EQ(WindowsFor(plan, {.shuffle = kMaxShuffle}), Wanted::kNone);
+  // Matrices of which many follow one another.
+  plan.batch.extent = 49;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kNone);
+  plan.b.num_loops = 2;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kAny);
+  plan.a.num_loops = 2;
+  plan.b.num_loops = 1;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kAny);
+  constexpr int64_t kColumns[] = {0, 100};
+  plan.columns = kColumns;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kNone);
+  plan.columns = {};
+  plan.kernel = Kernel::kInterleave;
+  EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kNone);
+}
+
+TEST(WindowsTest, TheyArePutTogetherOfItemsWhereSourcesHaveLessThanTwo) {
   const auto digits = std::make_unique<Digits>();
-  EXPECT_FALSE(FindWindows({1, {{9, 1, 9}, {9, 81, 1}}}, *digits));
-  ASSERT_TRUE(FindWindows({4, {{9, 4, 36}, {9, 100, 4}}}, *digits));
-  EXPECT_EQ(digits->num_windows, 7u);  // three times nine items
-  EXPECT_EQ(digits->windows[0].num_sources, 4u);
-  ASSERT_TRUE(FindWindows({2, {{9, 2, 200}, {8, 100, 2}}}, *digits));
+  // Three times nine items, of which each is elsewhere.
+  const ByteCopy apart{4, {{9, 4, 36}, {9, 100, 4}}};
+  ASSERT_TRUE(FindWindows(apart, Wanted::kAny, *digits));
+  EXPECT_EQ(digits->num_windows, 7u);
+  EXPECT_TRUE(digits->windows[0].by_items);
+  EXPECT_FALSE(FindWindows(apart, Wanted::kLookedUp, *digits));
+  // Two bytes of each of eight rows, or most of nine.
+  auto of_rows = [](int64_t rows) {
+    return ByteCopy{1, {{20, 1, rows}, {rows, 300, 1}}};
+  };
+  ASSERT_TRUE(FindWindows(of_rows(8), Wanted::kLookedUp, *digits));
+  EXPECT_FALSE(digits->windows[0].by_items);
   EXPECT_EQ(digits->windows[0].num_sources, 8u);
-  // Nor fewer than 16 bytes that follow one another, or items of other widths.
-  EXPECT_FALSE(FindWindows({2, {{9, 2, 200}, {7, 100, 2}}}, *digits));
-  EXPECT_FALSE(FindWindows({3, {{9, 3, 200}, {8, 100, 3}}}, *digits));
-  EXPECT_FALSE(FindWindows({270, {{9, 270, 3000}}}, *digits));
+  ASSERT_TRUE(FindWindows(of_rows(9), Wanted::kAny, *digits));
+  EXPECT_TRUE(digits->windows[0].by_items);
+  EXPECT_FALSE(FindWindows(of_rows(9), Wanted::kLookedUp, *digits));
+}
+
+TEST(WindowsTest, ThereAreNoneOfShortRunsOrOtherItems) {
+  const auto digits = std::make_unique<Digits>();
+  auto find = [&](const ByteCopy& copy, Wanted wanted = Wanted::kAny) {
+    return FindWindows(copy, wanted, *digits);
+  };
+  EXPECT_TRUE(find({2, {{9, 2, 200}, {8, 100, 2}}}));
+  EXPECT_FALSE(find({2, {{9, 2, 200}, {8, 100, 2}}}, Wanted::kNone));
+  EXPECT_FALSE(find({2, {{9, 2, 200}, {7, 100, 2}}}));
+  EXPECT_FALSE(find({3, {{9, 3, 200}, {8, 100, 3}}}));
+  EXPECT_FALSE(find({270, {{9, 270, 3000}}}));
 }
 
 TEST(WindowsTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {
+  constexpr size_t kByItems = 0;
   const Found found = MoveRandomAxes(
-      8, {2, 3, 3, 4, 5, 6, 7, 9}, FindWindows,
-      [](const Digits& digits) { return digits.windows[0].num_sources; });
+      8, {2, 3, 3, 4, 5, 6, 7, 9},
+      [](const ByteCopy& copy, Digits& digits) {
+        return FindWindows(copy, Wanted::kAny, digits);
+      },
+      [](const Digits& digits) {
+        const Digits::Window& window = digits.windows[0];
+        return window.by_items ? kByItems : window.num_sources;
+      });
+  EXPECT_GE(found.counts[kByItems], 1000);
   for (size_t num = 1; num <= 8; ++num) EXPECT_GE(found.counts[num], 40) << num;
   EXPECT_GE(found.repeated, 300);
 }
