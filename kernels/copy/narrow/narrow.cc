@@ -273,11 +273,12 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
     std::memset(dst + (to + items) / unit_items * UnitBytes(bits), 0,
                 static_cast<size_t>(UnitBytes(bits)));
   const NarrowCopy copy(bits, items, src, src_items, dst);
-  // Elements that are unpacked cost about as much as bytes.
+  // Elements that are unpacked cost about twice as much as bytes, bytes that
+  // are not three times.
   const int64_t bytes =
       FindSquares(bits, loops, from, to) || FindSkewed(bits, loops)
-          ? items / unit_items
-          : items;
+          ? 3 * items / unit_items
+          : 2 * items;
   const int64_t workers = WorkersFor(bytes);
   const size_t cut = FindCut(loops, unit_items);
   if (workers == 1 || cut == loops.size()) return copy.Move(loops, from, to);

@@ -21,6 +21,11 @@ struct Sides {
   bool are_rows() const { return a.src_stride == 1; }
 };
 
+// Blocks of a matrix have so many elements on either side, or one side all.
+constexpr int64_t BlockSide(int64_t item_bits) {
+  return item_bits == 1 ? 2048 : 1024;
+}
+
 // Those of `loops`; nullopt if elements of either side have no neighbours.
 inline std::optional<Sides> SidesOf(std::span<const Loop> loops) {
   std::optional<Loop> a, b;

@@ -1,12 +1,17 @@
 #include "kernels/copy/narrow/skewed.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/byte_copy.h"
+#include "kernels/copy/machine.h"
 #include "kernels/copy/memory/scratch.h"
-#include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/bits/bands.h"
+#include "kernels/copy/narrow/bits/bit_order.h"
+#include "kernels/copy/narrow/bits/shift.h"
 #include "kernels/copy/narrow/sides.h"
-#include "kernels/copy/narrow/squares.h"
+#include "kernels/copy/plan/block_plan.h"
 
 namespace axis {
 namespace {
@@ -14,17 +19,10 @@ namespace {
 // Shorter rows cost more to begin than to unpack.
 constexpr int64_t kLeastRow = 96;
 
-// So do those of matrices that caches hold unpacked, or with a shorter side.
-constexpr int64_t kLeastSide = 192;
-constexpr int64_t kLeastMatrix = 128 << 10;
-
-// The scratch memory of a block: what MoveSquares() needs, its source and its
-// destination.
-constexpr int64_t kPartBytes = 2 * kUnpackedBytes / 3;
-
-// The side of a block, in elements.
-constexpr int64_t SideOf(int64_t item_bits) {
-  return item_bits == 1 ? 1024 : item_bits == 2 ? 768 : 512;
+// So do those of matrices with a shorter side, or with fewer elements.
+constexpr int64_t kLeastSide = 64;
+constexpr int64_t LeastMatrix(int64_t item_bits) {
+  return (48 << 10) / item_bits;
 }
 
 // One more line keeps the rows from evicting each other.
@@ -32,15 +30,167 @@ constexpr int64_t PitchOf(int64_t bytes) {
   return RoundUpToLine(bytes) + kLineBytes;
 }
 
+// Where the blocks of a matrix are in the scratch memory.
+struct Layout {
+  constexpr Layout(int64_t item_bits, int64_t row_bytes, int64_t num_bands)
+      : pitch(PitchOf(row_bytes)),
+        result(num_bands * pitch),
+        last_rows(Bands::kMostRows * (row_bytes + Bands::kSlack)),
+        results(last_rows + 2 * 8 / item_bits * pitch),
+        end(results + 8 / item_bits * result) {}
+
+  int64_t pitch;
+  int64_t result;
+  int64_t last_rows;  // of the last band, and those of one of zeros
+  int64_t results;
+  int64_t end;
+};
+
+// A block has a band more on either side.
 constexpr bool Fits(int64_t item_bits) {
-  const int64_t side = SideOf(item_bits);
-  return side * PitchOf(side * item_bits / 8) <= kPartBytes;
+  const int64_t bytes = BlockSide(item_bits) * item_bits / 8;
+  return Layout(item_bits, bytes, bytes + 2).end <= 2 * kUnpackedBytes;
 }
 static_assert(Fits(1) && Fits(2) && Fits(4));
 
-int64_t RoundUp(int64_t n, int64_t unit) {
-  return (n + unit - 1) / unit * unit;
+// The bits of a byte from bit `bit` on, in the order of its elements.
+uint8_t BitsFrom(int64_t item_bits, int64_t bit) {
+  const int bits = static_cast<int>(bit);
+  return item_bits == 4 ? Later<false>(0xff, bits) : Later<true>(0xff, bits);
 }
+
+// Writes the bits of `mask` of `count` bytes, `stride` bytes apart.
+void Merge(const uint8_t* src, int64_t count, unsigned mask, uint8_t* dst,
+           int64_t stride) {
+  for (int64_t i = 0; i < count; ++i, dst += stride)
+    *dst = static_cast<uint8_t>((*dst & ~mask) | (src[i] & mask));
+}
+
+// A copy of one matrix, whose rows are those of the source.
+class MatrixCopy {
+ public:
+  // From element `from` of `src` to element `to` of `dst`.
+  MatrixCopy(int64_t item_bits, const Loop& rows, const Loop& columns,
+             const uint8_t* src, int64_t from, uint8_t* dst, int64_t to)
+      : bits_(item_bits),
+        items_(8 / item_bits),
+        rows_(rows),
+        columns_(columns),
+        src_(src),
+        from_(from),
+        dst_(dst),
+        to_(to) {}
+
+  void Move() const {
+    const int64_t rows = SideOf(rows_.extent);
+    const int64_t columns = SideOf(columns_.extent);
+    for (int64_t i = 0; i < rows_.extent; i += rows)
+      for (int64_t j = 0; j < columns_.extent; j += columns)
+        MoveBlock({i, std::min(rows, rows_.extent - i)},
+                  {j, std::min(columns, columns_.extent - j)});
+  }
+
+ private:
+  struct Range {
+    int64_t begin, extent;
+  };
+
+  // Of the same size, or the last would be mostly overhead.
+  int64_t SideOf(int64_t extent) const {
+    const int64_t blocks = (extent - 1) / BlockSide(bits_) + 1;
+    return RoundUp((extent - 1) / blocks + 1);
+  }
+
+  int64_t RoundUp(int64_t n) const {
+    return (n + items_ - 1) / items_ * items_;
+  }
+
+  // Blocks begin with whole bytes of a row that begins with one. A byte of the
+  // destination that has elements of two blocks is the second one's, which
+  // therefore has the last band of the first one, too.
+  void MoveBlock(Range rows, Range columns) const {
+    const int64_t shared = rows.begin == 0 ? 0 : 1;
+    const bool is_last = rows.begin + rows.extent == rows_.extent;
+    const int64_t first = rows.begin - shared * items_;
+    const int64_t bytes = RoundUp(columns.extent) / items_;
+    const int64_t num_bands = shared + RoundUp(rows.extent) / items_ + is_last;
+    const Layout layout(bits_, bytes, num_bands);
+
+    Bands bands;
+    bands.bytes = bytes;
+    bands.result = layout.result, bands.pitch = layout.pitch;
+    bands.last = UnpackScratch();
+    std::memset(bands.last, 0, static_cast<size_t>(layout.last_rows));
+    uint8_t* const results = bands.last + layout.results;
+    const int64_t from =
+        (from_ + first * rows_.src_stride + columns.begin) * bits_;
+    for (int64_t k = 0; k < items_; ++k) {
+      const int64_t bit = from + k * rows_.src_stride * bits_;
+      bands.rows[k] = bit / 8, bands.from[k] = static_cast<int>(bit % 8);
+      bands.to[k] = static_cast<int>(DstBit(columns.begin + k) % 8);
+    }
+    bands.step = rows_.src_stride;
+    // Whose rows all have one after them, of which a byte may be read.
+    bands.count = std::min(num_bands, (rows_.extent - 1 - first) / items_);
+    TransposeBands(bits_, bands, src_, results);
+    if (is_last) {
+      const uint8_t* const src = src_ + bands.count * bands.step;
+      uint8_t* const last_rows = bands.last + layout.last_rows;
+      std::memset(last_rows, 0, static_cast<size_t>(2 * items_ * layout.pitch));
+      const int64_t num_rows = rows_.extent - first - bands.count * items_;
+      for (int64_t k = 0; k < num_rows; ++k) {
+        const int64_t bits = bands.from[k] + columns.extent * bits_;
+        std::memcpy(last_rows + k * layout.pitch, src + bands.rows[k],
+                    static_cast<size_t>((bits + 7) / 8));
+      }
+      for (int64_t k = 0; k < items_; ++k) bands.rows[k] = k * layout.pitch;
+      uint8_t* const rest = results + bands.count * layout.pitch;
+      bands.count = 2, bands.step = items_ * layout.pitch;
+      TransposeBands(bits_, bands, last_rows, rest);
+    }
+    for (int64_t k = 0; k < std::min(items_, columns.extent); ++k)
+      MoveResult(rows,
+                 {columns.begin + k, (columns.extent - k - 1) / items_ + 1},
+                 results + k * layout.result + shared * layout.pitch,
+                 layout.pitch, is_last);
+  }
+
+  // Columns of the source whose place in a byte is the same, of which `src` has
+  // a byte each for every byte of those of the destination.
+  void MoveResult(Range rows, Range columns, const uint8_t* src, int64_t pitch,
+                  bool is_last) const {
+    const int64_t to = DstBit(columns.begin) + rows.begin * bits_;
+    const int64_t end_bit = to % 8 + rows.extent * bits_;
+    // The first byte is shared with others if there is no band before it.
+    const bool merges = rows.begin == 0 && to % 8 != 0;
+    const int64_t begin = merges, end = end_bit / 8;
+    const int64_t stride = columns_.dst_stride;
+    uint8_t* const dst = dst_ + to / 8;
+    if (merges)
+      Merge(src, columns.extent, BitsFrom(bits_, to % 8), dst, stride);
+    ByteCopy copy{1, {{columns.extent, 1, stride}, {end - begin, pitch, 1}}};
+    const int64_t bytes = BytesOf(copy);
+    Canonicalize(copy);
+    MoveBlocks(PlanBlocks(copy, {}, bytes, ThisMachine()), src + begin * pitch,
+               src + end * pitch, dst + begin);
+    if (is_last && end_bit % 8 != 0)
+      Merge(src + end * pitch, columns.extent,
+            0xffu & ~BitsFrom(bits_, end_bit % 8), dst + end, stride);
+  }
+
+  // Where in the destination column `j` begins.
+  int64_t DstBit(int64_t j) const {
+    return (to_ + j * columns_.dst_stride) * bits_;
+  }
+
+  const int64_t bits_;
+  const int64_t items_;  // of a byte
+  const Loop rows_, columns_;
+  const uint8_t* const src_;
+  const int64_t from_;
+  uint8_t* const dst_;
+  const int64_t to_;
+};
 
 }  // namespace
 
@@ -50,58 +200,29 @@ std::optional<Sides> FindSkewed(int64_t item_bits,
   std::optional<Sides> sides = SidesOf(loops);
   if (!sides) return std::nullopt;
   const int64_t a = sides->a.extent, b = sides->b.extent;
-  const bool pays = sides->are_rows()
-                        ? a >= kLeastRow
-                        : std::min(a, b) >= kLeastSide && a * b >= kLeastMatrix;
+  // Rows that have elements in common may end with the source.
+  const bool pays = sides->are_rows() ? a >= kLeastRow
+                                      : std::min(a, b) >= kLeastSide &&
+                                            a * b >= LeastMatrix(item_bits) &&
+                                            sides->a.src_stride >= b;
   return pays ? sides : std::nullopt;
 }
 
 void MoveSkewed(int64_t item_bits, const Sides& sides, const uint8_t* src,
                 int64_t from, uint8_t* dst, int64_t to) {
   const auto& [a, b, outer] = sides;
-  if (sides.are_rows()) {
-    // Rows of the last loop at once.
-    const Loop rows = outer.empty() ? Loop{1, 0, 0} : outer.back();
-    const std::span<const Loop> others(outer.data(),
-                                       outer.size() - !outer.empty());
-    return ForEach(others, from, to, [&](int64_t s, int64_t d) {
-      ShiftRows(item_bits,
-                {a.extent, rows.extent, s, rows.src_stride, d, rows.dst_stride},
-                src, dst);
+  if (!sides.are_rows())
+    return ForEach(outer, from, to, [&](int64_t s, int64_t d) {
+      MatrixCopy(item_bits, a, b, src, s, dst, d).Move();
     });
-  }
-  const int64_t items = 8 / item_bits;  // of a byte
-  // Of the same size, or the last would be mostly overhead.
-  const auto side_of = [&](int64_t extent) {
-    const int64_t blocks = (extent - 1) / SideOf(item_bits) + 1;
-    return RoundUp((extent - 1) / blocks + 1, items);
-  };
-  const int64_t side_a = side_of(a.extent), side_b = side_of(b.extent);
-  uint8_t* const rows = UnpackScratch() + kPartBytes;
-  uint8_t* const columns = rows + kPartBytes;
-  ForEach(outer, from, to, [&](int64_t s, int64_t d) {
-    for (int64_t i = 0; i < a.extent; i += side_a) {
-      const int64_t extent_a = std::min(side_a, a.extent - i);
-      for (int64_t j = 0; j < b.extent; j += side_b) {
-        const int64_t extent_b = std::min(side_b, b.extent - j);
-        // What is past the extents is whatever was there, and stays here.
-        const int64_t whole_a = RoundUp(extent_a, items);
-        const int64_t whole_b = RoundUp(extent_b, items);
-        const int64_t row_items = PitchOf(whole_b / items) * items;
-        const int64_t column_items = PitchOf(whole_a / items) * items;
-        ShiftRows(item_bits,
-                  {extent_b, extent_a, s + i * a.src_stride + j, a.src_stride,
-                   0, row_items},
-                  src, rows);
-        MoveSquares(item_bits,
-                    {{whole_a, row_items, 1}, {whole_b, 1, column_items}, {}},
-                    whole_a * whole_b / items, rows, 0, columns, 0);
-        ShiftRows(item_bits,
-                  {extent_a, extent_b, 0, column_items,
-                   d + i + j * b.dst_stride, b.dst_stride},
-                  columns, dst);
-      }
-    }
+  // Rows of the last loop at once.
+  const Loop rows = outer.empty() ? Loop{1, 0, 0} : outer.back();
+  const std::span<const Loop> others(outer.data(),
+                                     outer.size() - !outer.empty());
+  ForEach(others, from, to, [&](int64_t s, int64_t d) {
+    ShiftRows(item_bits,
+              {a.extent, rows.extent, s, rows.src_stride, d, rows.dst_stride},
+              src, dst);
   });
 }
 

@@ -6,137 +6,13 @@
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/memory/scratch.h"
+#include "kernels/copy/narrow/bits/bands.h"
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/tasks.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/copy/narrow/squares.cc"
-#include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
-
-HWY_BEFORE_NAMESPACE();
-namespace axis {
-namespace HWY_NAMESPACE {
-
-namespace hn = hwy::HWY_NAMESPACE;
-
-// So many squares ahead rows are prefetched: what a block has of one is too
-// short for a core to foresee it.
-constexpr int64_t kLead = 2;
-
-// shift(x), those of a pair of bytes together: there are no shifts of bytes.
-// What comes from the other byte of the pair is the caller's to drop.
-template <class D, class V, class Shift>
-HWY_INLINE V ShiftPairs(D d, V x, Shift shift) {
-  if constexpr (hn::MaxLanes(D()) == 1) {
-    return shift(x);
-  } else {
-    const hn::RepartitionToWide<D> pairs;
-    return hn::BitCast(d, shift(hn::BitCast(pairs, x)));
-  }
-}
-
-// Of two rows of fields of kField bits, the even fields of both and the odd
-// ones, if the first field of a byte is in its high bits: exchanges the odd
-// ones of the first row for the even ones of the second.
-template <int kField, class D, class V>
-HWY_INLINE void SwapFields(D d, V& first, V& second) {
-  constexpr uint8_t kOdd = kField == 4 ? 0x0f : kField == 2 ? 0x33 : 0x55;
-  auto right = [](auto x) HWY_ATTR { return hn::ShiftRight<kField>(x); };
-  auto left = [](auto x) HWY_ATTR { return hn::ShiftLeft<kField>(x); };
-  const V differ =
-      hn::And(hn::Xor(first, ShiftPairs(d, second, right)), hn::Set(d, kOdd));
-  first = hn::Xor(first, differ);
-  second = hn::Xor(second, ShiftPairs(d, differ, left));
-}
-
-template <int kField, int kRows, class D, class V>
-HWY_INLINE void SwapRows(D d, V (&x)[kRows]) {
-  constexpr int kFar = kRows * kField / 8;
-  for (int i = 0; i < kRows; ++i)
-    if ((i & kFar) == 0) SwapFields<kField>(d, x[i], x[i + kFar]);
-}
-
-// Transposes the squares of kRows rows of `bytes` bytes, a byte of which has as
-// many elements: what was element k of row i is element i of row k.
-template <int kRows, bool kHighFirst, class D>
-HWY_INLINE void TransposeRows(D d, const uint8_t* src, int64_t src_stride,
-                              int64_t bytes, uint8_t* dst, int64_t dst_stride) {
-  const int64_t lanes = static_cast<int64_t>(hn::MaxLanes(d));
-  const int64_t last = bytes - lanes;
-  for (int64_t at = 0;; at = std::min(at + lanes, last)) {
-    hn::Vec<D> x[kRows];
-    for (int i = 0; i < kRows; ++i)
-      x[kHighFirst ? i : kRows - 1 - i] =
-          hn::LoadU(d, src + i * src_stride + at);
-    SwapRows<4>(d, x);
-    if constexpr (kRows >= 4) SwapRows<2>(d, x);
-    if constexpr (kRows >= 8) SwapRows<1>(d, x);
-    for (int i = 0; i < kRows; ++i)
-      hn::StoreU(x[kHighFirst ? i : kRows - 1 - i], d,
-                 dst + i * dst_stride + at);
-    if (at == last) return;
-  }
-}
-
-// The same of `count` times as many rows.
-template <int kRows, bool kHighFirst, class D>
-void TransposeBands(D d, const uint8_t* src, int64_t src_stride, int64_t bytes,
-                    int64_t count, uint8_t* dst, int64_t dst_stride) {
-  for (int64_t i = 0; i < count; ++i) {
-    const uint8_t* const ahead = src + kLead * kRows * src_stride;
-    if (i + kLead < count)
-      for (int64_t at = 0; at < bytes; at += kLineBytes)
-        for (int r = 0; r < kRows; ++r)
-          hwy::Prefetch(ahead + r * src_stride + at);
-    TransposeRows<kRows, kHighFirst>(d, src, src_stride, bytes, dst,
-                                     dst_stride);
-    src += kRows * src_stride, dst += kRows * dst_stride;
-  }
-}
-
-// The same by the width of the elements.
-void TransposeSquares(int64_t item_bits, const uint8_t* src, int64_t src_stride,
-                      int64_t bytes, int64_t count, uint8_t* dst,
-                      int64_t dst_stride) {
-  auto transpose = [&](auto d) HWY_ATTR {
-    if (item_bits == 4) {
-      TransposeBands<2, false>(d, src, src_stride, bytes, count, dst,
-                               dst_stride);
-    } else if (item_bits == 2) {
-      TransposeBands<4, true>(d, src, src_stride, bytes, count, dst,
-                              dst_stride);
-    } else {
-      TransposeBands<8, true>(d, src, src_stride, bytes, count, dst,
-                              dst_stride);
-    }
-  };
-  const hn::ScalableTag<uint8_t> d;
-  if (bytes >= static_cast<int64_t>(hn::MaxLanes(d))) return transpose(d);
-  const hn::CappedTag<uint8_t, 16> half;
-  if (bytes >= static_cast<int64_t>(hn::MaxLanes(half))) return transpose(half);
-  const hn::CappedTag<uint8_t, 8> eight;
-  if (bytes >= static_cast<int64_t>(hn::MaxLanes(eight)))
-    return transpose(eight);
-  const hn::CappedTag<uint8_t, 4> four;
-  if (bytes >= static_cast<int64_t>(hn::MaxLanes(four))) return transpose(four);
-  transpose(hn::CappedTag<uint8_t, 1>());
-}
-
-}  // namespace HWY_NAMESPACE
-}  // namespace axis
-HWY_AFTER_NAMESPACE();
-
-#if HWY_ONCE
 namespace axis {
 namespace {
-
-HWY_EXPORT(TransposeSquares);
-
-// Blocks of so many elements on either side, or of one side all.
-constexpr int64_t kMostBlock = 1024;
 
 // Small matrices of one loop, the last, go several at a time, as many as take
 // so much scratch. If all of them have fewer elements, and there are more
@@ -184,8 +60,8 @@ void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
   const int64_t row_stride = a.src_stride / items;
   const int64_t column_stride = b.dst_stride / items;
   const int64_t num_a = a.extent / items, num_b = b.extent / items;
-  const int64_t block_a = std::min(num_a, kMostBlock / items);
-  const int64_t block_b = std::min(num_b, kMostBlock / items);
+  const int64_t block_a = std::min(num_a, BlockSide(item_bits) / items);
+  const int64_t block_b = std::min(num_b, BlockSide(item_bits) / items);
   // One more line keeps the rows from evicting each other.
   const int64_t pitch =
       block_b < kLineBytes ? block_b : RoundUpToLine(block_b) + kLineBytes;
@@ -198,11 +74,14 @@ void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
   const Machine machine = MachineFor(total_bytes);
   auto move_blocks = [&](const uint8_t* block_src, int64_t extent_a,
                          int64_t extent_b, int64_t count, uint8_t* block_dst) {
-    for (int64_t k = 0; k < count; ++k) {
-      HWY_DYNAMIC_DISPATCH(TransposeSquares)
-      (item_bits, block_src + k * batch.src_stride / items, row_stride,
-       extent_b, extent_a, scratch + k * block_bytes, pitch);
-    }
+    Bands bands;
+    bands.count = extent_a, bands.bytes = extent_b;
+    for (int64_t i = 0; i < items; ++i) bands.rows[i] = i * row_stride;
+    bands.step = items * row_stride;
+    bands.result = pitch, bands.pitch = items * pitch;
+    for (int64_t k = 0; k < count; ++k)
+      TransposeBands(item_bits, bands, block_src + k * batch.src_stride / items,
+                     scratch + k * block_bytes);
     ByteCopy copy{1,
                   {{extent_b, 1, items * column_stride},
                    {items, pitch, column_stride},
@@ -227,4 +106,3 @@ void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
 }
 
 }  // namespace axis
-#endif  // HWY_ONCE

@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/bits/shift.h"
 #include "kernels/copy/narrow/squares.h"
 #include "kernels/plan.h"
 #include "kernels/view.h"
@@ -103,16 +103,18 @@ TEST(Skewed, MatricesAreTransposed) {
   // Several workers, however many CPUs there are.
   const tbb::global_control allowed(
       tbb::global_control::max_allowed_parallelism, 4);
-  OnEveryTarget(24, [](Random& random, Checker& checker) {
+  OnEveryTarget(60, [](Random& random, Checker& checker) {
     const int64_t bits = random.Of(kWidths);
-    const int64_t rows = Side(random, 192, random.OneIn(2) ? 2100 : 400);
-    const int64_t least = std::max<int64_t>(192, (128 << 10) / rows + 1);
+    const int64_t rows = Side(random, 64, random.OneIn(2) ? 2300 : 300);
+    const int64_t least = std::max<int64_t>(64, (48 << 10) / bits / rows + 1);
     const int64_t columns =
-        Side(random, least, least + (random.OneIn(4) ? 1000 : 300));
-    const Shape shape = {Side(random, 1, 2), rows, columns};
+        Side(random, least, least + (random.OneIn(4) ? 2000 : 300));
+    const int64_t gap = random.OneIn(2) ? 0 : random.In(1, 20);
+    const Shape shape = {Side(random, 1, 2), rows, columns + gap};
     std::vector<int64_t> order = {0, 2, 1};
     if (random.OneIn(4)) order = {2, 0, 1};
-    View src = Permute(Dense(shape), order);
+    View src =
+        Permute(*Slice(Dense(shape), 2, random.In(0, gap), columns), order);
     ASSERT_TRUE(SkewedOf(src, bits));
     EXPECT_FALSE(SkewedOf(src, bits)->are_rows());
     tbb::task_arena(random.OneIn(2) ? 1 : 4).execute([&] {
@@ -141,9 +143,12 @@ TEST(Skewed, NothingElseIs) {
   const std::vector<int64_t> turned = {1, 0};
   for (const int64_t bits : kWidths) {
     // Sides, and matrices, that are too small; rows that are too short.
-    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{191, 2001}), turned), bits));
-    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{2001, 191}), turned), bits));
-    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{361, 362}), turned), bits));
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{63, 2001}), turned), bits));
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{2001, 63}), turned), bits));
+    const int64_t side = bits == 4 ? 110 : bits == 2 ? 156 : 221;
+    EXPECT_FALSE(SkewedOf(Permute(Dense(Shape{side, side}), turned), bits));
+    EXPECT_TRUE(
+        SkewedOf(Permute(Dense(Shape{side + 1, side + 1}), turned), bits));
     EXPECT_FALSE(SkewedOf(
         Permute(Dense(Shape{20, 30, 95}), std::vector<int64_t>{1, 0, 2}),
         bits));

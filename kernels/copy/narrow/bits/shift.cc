@@ -1,14 +1,16 @@
-#include "kernels/copy/narrow/shift.h"
+#include "kernels/copy/narrow/bits/shift.h"
 
 #include <algorithm>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/narrow/bits/bit_order.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/copy/narrow/shift.cc"
+#define HWY_TARGET_INCLUDE "kernels/copy/narrow/bits/shift.cc"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
+#include "kernels/copy/narrow/bits/funnel-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace axis {
@@ -19,17 +21,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 // So many rows ahead lines are prefetched: rows are too short for a core to
 // foresee what comes next.
 constexpr int64_t kLead = 8;
-
-// Bits count from the end of a byte that its first element is at. Sooner and
-// Later move them towards it and away from it.
-template <bool kHighFirst>
-HWY_INLINE uint8_t Sooner(unsigned byte, int bits) {
-  return static_cast<uint8_t>(kHighFirst ? byte << bits : byte >> bits);
-}
-template <bool kHighFirst>
-HWY_INLINE uint8_t Later(unsigned byte, int bits) {
-  return static_cast<uint8_t>(kHighFirst ? byte >> bits : byte << bits);
-}
 
 // Copies `bits` bits, a byte of the destination or less, from bit `from` of
 // `src` to bit `to` of `dst`.
@@ -51,23 +42,12 @@ HWY_INLINE void MergeByte(const uint8_t* src, int from, uint8_t* dst, int to,
 template <bool kHighFirst, class D>
 HWY_INLINE void ShiftVectors(D d, const uint8_t* src, int from, int64_t bytes,
                              uint8_t* dst) {
-  // Of 16 bits, for there are no shifts of bytes; the masks drop what comes
-  // from the neighbour.
-  const hn::RepartitionToWide<D> wide;
-  const auto soon = hn::Set(d, Sooner<kHighFirst>(0xff, from));
-  const auto late = hn::Set(d, Later<kHighFirst>(0xff, 8 - from));
-  const int64_t last = bytes - static_cast<int64_t>(hn::Lanes(d));
-  for (int64_t at = 0;;
-       at = std::min(at + static_cast<int64_t>(hn::Lanes(d)), last)) {
-    const auto x = hn::BitCast(wide, hn::LoadU(d, src + at));
-    const auto y = hn::BitCast(wide, hn::LoadU(d, src + at + 1));
-    const auto sooner =
-        kHighFirst ? hn::ShiftLeftSame(x, from) : hn::ShiftRightSame(x, from);
-    const auto later = kHighFirst ? hn::ShiftRightSame(y, 8 - from)
-                                  : hn::ShiftLeftSame(y, 8 - from);
-    hn::StoreU(hn::Or(hn::And(hn::BitCast(d, sooner), soon),
-                      hn::And(hn::BitCast(d, later), late)),
-               d, dst + at);
+  const Funnel<kHighFirst, D> funnel(d, from);
+  const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t last = bytes - lanes;
+  for (int64_t at = 0;; at = std::min(at + lanes, last)) {
+    hn::StoreU(funnel(hn::LoadU(d, src + at), hn::LoadU(d, src + at + 1)), d,
+               dst + at);
     if (at == last) return;
   }
 }
