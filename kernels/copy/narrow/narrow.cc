@@ -35,8 +35,10 @@ constexpr int64_t kGap = 256;
 // Blocks with fewer elements would be mostly overhead.
 constexpr int64_t kBlock = 64 << 10;
 
-// Squares are fastest where a row has as many units of elements: 32 bytes.
+// Squares are fastest where a row has as many units of elements, bytes, as a
+// vector, and better still as the lines that a core foresees.
 constexpr int64_t kVectorUnits = 32;
+constexpr int64_t kRowUnits = 256;
 
 // One side of a block: rows of neighbouring elements, unpacked to a byte each.
 struct Rows {
@@ -242,18 +244,19 @@ size_t FindCut(const Loops& loops, int64_t unit_items) {
 
 // How many indices of `loop`, which is cut among workers, each part has: of
 // rows of the source so many that each is moved in vectors, be it that there is
-// no part for some of the workers.
+// no part for some of the workers, and long enough to begin it rarely.
 int64_t GrainOf(const Loop& loop, int64_t bits, int64_t workers) {
-  int64_t unit = UnitItems(bits);
+  const int64_t least = UnitItems(bits);
+  const auto part = [&](int64_t n) { return (loop.extent + n - 1) / n; };
+  int64_t unit = least, grain = part(kTasksPerWorker * workers);
   if (loop.src_stride == 1) {
-    const int64_t least = unit;
     unit *= kVectorUnits;
     // Some workers would have twice as many as others.
     if (loop.extent < 2 * workers * unit && loop.extent % (workers * unit) != 0)
       unit /= 2;
     while (unit > least && loop.extent < 2 * unit) unit /= 2;
+    grain = std::max(grain, std::min(kRowUnits * least, part(workers)));
   }
-  const int64_t grain = (loop.extent + 4 * workers - 1) / (4 * workers);
   return (grain + unit - 1) / unit * unit;
 }
 
