@@ -7,9 +7,9 @@
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/memory/scratch.h"
-#include "kernels/copy/narrow/bits/bands.h"
 #include "kernels/copy/narrow/bits/bit_order.h"
 #include "kernels/copy/narrow/bits/shift.h"
+#include "kernels/copy/narrow/bits/square_rows.h"
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
 
@@ -32,21 +32,22 @@ constexpr int64_t PitchOf(int64_t bytes) {
 
 // Where the blocks of a matrix are in the scratch memory.
 struct Layout {
-  constexpr Layout(int64_t item_bits, int64_t row_bytes, int64_t num_bands)
+  constexpr Layout(int64_t item_bits, int64_t row_bytes,
+                   int64_t num_square_rows)
       : pitch(PitchOf(row_bytes)),
-        result(num_bands * pitch),
-        last_rows(Bands::kMostRows * (row_bytes + Bands::kSlack)),
+        result(num_square_rows * pitch),
+        last_rows(SquareRows::kMostRows * (row_bytes + SquareRows::kSlack)),
         results(last_rows + 2 * 8 / item_bits * pitch),
         end(results + 8 / item_bits * result) {}
 
   int64_t pitch;
   int64_t result;
-  int64_t last_rows;  // of the last band, and those of one of zeros
+  int64_t last_rows;  // of the last squares, and those of zeros
   int64_t results;
   int64_t end;
 };
 
-// A block has a band more on either side.
+// A block has a row of squares more on either side.
 constexpr bool Fits(int64_t item_bits) {
   const int64_t bytes = BlockSide(item_bits) * item_bits / 8;
   return Layout(item_bits, bytes, bytes + 2).end <= 2 * kUnpackedBytes;
@@ -107,46 +108,48 @@ class MatrixCopy {
 
   // Blocks begin with whole bytes of a row that begins with one. A byte of the
   // destination that has elements of two blocks is the second one's, which
-  // therefore has the last band of the first one, too.
+  // therefore has the last squares of the first one, too.
   void MoveBlock(Range rows, Range columns) const {
     const int64_t shared = rows.begin == 0 ? 0 : 1;
     const bool is_last = rows.begin + rows.extent == rows_.extent;
     const int64_t first = rows.begin - shared * items_;
     const int64_t bytes = RoundUp(columns.extent) / items_;
-    const int64_t num_bands = shared + RoundUp(rows.extent) / items_ + is_last;
-    const Layout layout(bits_, bytes, num_bands);
+    const int64_t num_square_rows =
+        shared + RoundUp(rows.extent) / items_ + is_last;
+    const Layout layout(bits_, bytes, num_square_rows);
 
-    Bands bands;
-    bands.bytes = bytes;
-    bands.result = layout.result, bands.pitch = layout.pitch;
-    bands.last = UnpackScratch();
-    std::memset(bands.last, 0, static_cast<size_t>(layout.last_rows));
-    uint8_t* const results = bands.last + layout.results;
+    SquareRows squares;
+    squares.bytes = bytes;
+    squares.result = layout.result, squares.pitch = layout.pitch;
+    squares.last = UnpackScratch();
+    std::memset(squares.last, 0, static_cast<size_t>(layout.last_rows));
+    uint8_t* const results = squares.last + layout.results;
     const int64_t from =
         (from_ + first * rows_.src_stride + columns.begin) * bits_;
     for (int64_t k = 0; k < items_; ++k) {
       const int64_t bit = from + k * rows_.src_stride * bits_;
-      bands.rows[k] = bit / 8, bands.from[k] = static_cast<int>(bit % 8);
-      bands.to[k] = static_cast<int>(DstBit(columns.begin + k) % 8);
+      squares.rows[k] = bit / 8, squares.from[k] = static_cast<int>(bit % 8);
+      squares.to[k] = static_cast<int>(DstBit(columns.begin + k) % 8);
     }
-    bands.step = rows_.src_stride;
+    squares.step = rows_.src_stride;
     // Whose rows all have one after them, of which a byte may be read.
-    bands.count = std::min(num_bands, (rows_.extent - 1 - first) / items_);
-    TransposeBands(bits_, bands, src_, results);
+    squares.count =
+        std::min(num_square_rows, (rows_.extent - 1 - first) / items_);
+    TransposeSquareRows(bits_, squares, src_, results);
     if (is_last) {
-      const uint8_t* const src = src_ + bands.count * bands.step;
-      uint8_t* const last_rows = bands.last + layout.last_rows;
+      const uint8_t* const src = src_ + squares.count * squares.step;
+      uint8_t* const last_rows = squares.last + layout.last_rows;
       std::memset(last_rows, 0, static_cast<size_t>(2 * items_ * layout.pitch));
-      const int64_t num_rows = rows_.extent - first - bands.count * items_;
+      const int64_t num_rows = rows_.extent - first - squares.count * items_;
       for (int64_t k = 0; k < num_rows; ++k) {
-        const int64_t bits = bands.from[k] + columns.extent * bits_;
-        std::memcpy(last_rows + k * layout.pitch, src + bands.rows[k],
+        const int64_t bits = squares.from[k] + columns.extent * bits_;
+        std::memcpy(last_rows + k * layout.pitch, src + squares.rows[k],
                     static_cast<size_t>((bits + 7) / 8));
       }
-      for (int64_t k = 0; k < items_; ++k) bands.rows[k] = k * layout.pitch;
-      uint8_t* const rest = results + bands.count * layout.pitch;
-      bands.count = 2, bands.step = items_ * layout.pitch;
-      TransposeBands(bits_, bands, last_rows, rest);
+      for (int64_t k = 0; k < items_; ++k) squares.rows[k] = k * layout.pitch;
+      uint8_t* const rest = results + squares.count * layout.pitch;
+      squares.count = 2, squares.step = items_ * layout.pitch;
+      TransposeSquareRows(bits_, squares, last_rows, rest);
     }
     for (int64_t k = 0; k < std::min(items_, columns.extent); ++k)
       MoveResult(rows,
@@ -161,7 +164,7 @@ class MatrixCopy {
                   bool is_last) const {
     const int64_t to = DstBit(columns.begin) + rows.begin * bits_;
     const int64_t end_bit = to % 8 + rows.extent * bits_;
-    // The first byte is shared with others if there is no band before it.
+    // The first byte is shared with others if there are no squares before it.
     const bool merges = rows.begin == 0 && to % 8 != 0;
     const int64_t begin = merges, end = end_bit / 8;
     const int64_t stride = columns_.dst_stride;

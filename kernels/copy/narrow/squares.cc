@@ -6,7 +6,7 @@
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/memory/scratch.h"
-#include "kernels/copy/narrow/bits/bands.h"
+#include "kernels/copy/narrow/bits/square_rows.h"
 #include "kernels/copy/narrow/sides.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/tasks.h"
@@ -74,14 +74,15 @@ void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
   const Machine machine = MachineFor(total_bytes);
   auto move_blocks = [&](const uint8_t* block_src, int64_t extent_a,
                          int64_t extent_b, int64_t count, uint8_t* block_dst) {
-    Bands bands;
-    bands.count = extent_a, bands.bytes = extent_b;
-    for (int64_t i = 0; i < items; ++i) bands.rows[i] = i * row_stride;
-    bands.step = items * row_stride;
-    bands.result = pitch, bands.pitch = items * pitch;
+    SquareRows squares;
+    squares.count = extent_a, squares.bytes = extent_b;
+    for (int64_t i = 0; i < items; ++i) squares.rows[i] = i * row_stride;
+    squares.step = items * row_stride;
+    squares.result = pitch, squares.pitch = items * pitch;
     for (int64_t k = 0; k < count; ++k)
-      TransposeBands(item_bits, bands, block_src + k * batch.src_stride / items,
-                     scratch + k * block_bytes);
+      TransposeSquareRows(item_bits, squares,
+                          block_src + k * batch.src_stride / items,
+                          scratch + k * block_bytes);
     ByteCopy copy{1,
                   {{extent_b, 1, items * column_stride},
                    {items, pitch, column_stride},

@@ -1,11 +1,11 @@
-#include "kernels/copy/narrow/bits/bands.h"
+#include "kernels/copy/narrow/bits/square_rows.h"
 
 #include <algorithm>
 
 #include "kernels/copy/block.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "kernels/copy/narrow/bits/bands.cc"
+#define HWY_TARGET_INCLUDE "kernels/copy/narrow/bits/square_rows.cc"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"  // IWYU pragma: keep
 #include "hwy/highway.h"
@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// So many bands ahead rows are prefetched: what a block has of one is too
+// So many squares ahead rows are prefetched: what a block has of one is too
 // short for a core to foresee it.
 constexpr int64_t kLead = 2;
 
@@ -64,77 +64,78 @@ HWY_INLINE void TransposeRows(D d, int64_t bytes, Load load, Store store) {
 }
 
 template <int kRows, bool kHighFirst, bool kWhole, class D>
-void TransposeAll(D d, const Bands bands, const uint8_t* src, uint8_t* dst) {
+void TransposeAll(D d, const SquareRows squares, const uint8_t* src,
+                  uint8_t* dst) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
-  static_assert(kLanes <= Bands::kSlack);
+  static_assert(kLanes <= SquareRows::kSlack);
   Funnel<kHighFirst, D> in[kRows], out[kRows];
   for (int i = 0; i < kRows && !kWhole; ++i) {
-    in[i] = {d, bands.from[i]};
-    out[i] = {d, 8 - bands.to[i]};
+    in[i] = {d, squares.from[i]};
+    out[i] = {d, 8 - squares.to[i]};
   }
-  for (int64_t band = 0; band < bands.count; ++band) {
-    const uint8_t* const ahead = src + kLead * bands.step;
-    if (band + kLead < bands.count)
-      for (int64_t at = 0; at < bands.bytes; at += kLineBytes)
-        for (int i = 0; i < kRows; ++i)
-          hwy::Prefetch(ahead + bands.rows[i] + at);
+  for (int64_t i = 0; i < squares.count; ++i) {
+    const uint8_t* const ahead = src + kLead * squares.step;
+    if (i + kLead < squares.count)
+      for (int64_t at = 0; at < squares.bytes; at += kLineBytes)
+        for (int r = 0; r < kRows; ++r)
+          hwy::Prefetch(ahead + squares.rows[r] + at);
     TransposeRows<kRows, kHighFirst>(
-        d, bands.bytes,
-        [&](int i, int64_t at) HWY_ATTR {
-          const uint8_t* const row = src + bands.rows[i] + at;
+        d, squares.bytes,
+        [&](int r, int64_t at) HWY_ATTR {
+          const uint8_t* const row = src + squares.rows[r] + at;
           if constexpr (kWhole) {
             return hn::LoadU(d, row);
           } else {
-            return in[i](hn::LoadU(d, row), hn::LoadU(d, row + 1));
+            return in[r](hn::LoadU(d, row), hn::LoadU(d, row + 1));
           }
         },
-        [&](int i, int64_t at, auto x) HWY_ATTR {
-          uint8_t* const result = dst + i * bands.result + at;
+        [&](int r, int64_t at, auto x) HWY_ATTR {
+          uint8_t* const result = dst + r * squares.result + at;
           if constexpr (kWhole) {
             hn::StoreU(x, d, result);
           } else {
             // A vector each, those of bytes that others have, too.
             const int64_t place = (at + kLanes - 1) / kLanes * kLanes;
-            uint8_t* const last = bands.last + place * kRows + i * kLanes;
-            hn::StoreU(out[i](hn::LoadU(d, last), x), d, result);
+            uint8_t* const last = squares.last + place * kRows + r * kLanes;
+            hn::StoreU(out[r](hn::LoadU(d, last), x), d, result);
             hn::StoreU(x, d, last);
           }
         });
-    src += bands.step, dst += bands.pitch;
+    src += squares.step, dst += squares.pitch;
   }
 }
 
 template <class D>
-void TransposeOf(D d, int64_t item_bits, const Bands& bands, const uint8_t* src,
-                 uint8_t* dst) {
-  const bool whole = bands.last == nullptr;
+void TransposeOf(D d, int64_t item_bits, const SquareRows& squares,
+                 const uint8_t* src, uint8_t* dst) {
+  const bool whole = squares.last == nullptr;
   if (item_bits == 4) {
-    return whole ? TransposeAll<2, false, true>(d, bands, src, dst)
-                 : TransposeAll<2, false, false>(d, bands, src, dst);
+    return whole ? TransposeAll<2, false, true>(d, squares, src, dst)
+                 : TransposeAll<2, false, false>(d, squares, src, dst);
   }
   if (item_bits == 2) {
-    return whole ? TransposeAll<4, true, true>(d, bands, src, dst)
-                 : TransposeAll<4, true, false>(d, bands, src, dst);
+    return whole ? TransposeAll<4, true, true>(d, squares, src, dst)
+                 : TransposeAll<4, true, false>(d, squares, src, dst);
   }
-  whole ? TransposeAll<8, true, true>(d, bands, src, dst)
-        : TransposeAll<8, true, false>(d, bands, src, dst);
+  whole ? TransposeAll<8, true, true>(d, squares, src, dst)
+        : TransposeAll<8, true, false>(d, squares, src, dst);
 }
 
 // With the widest vectors that a row fills.
-void TransposeBandsOf(int64_t item_bits, const Bands& bands, const uint8_t* src,
-                      uint8_t* dst) {
+void TransposeSquareRowsOf(int64_t item_bits, const SquareRows& squares,
+                           const uint8_t* src, uint8_t* dst) {
   const auto fills = [&](auto d) HWY_ATTR {
-    return bands.bytes >= static_cast<int64_t>(hn::MaxLanes(d));
+    return squares.bytes >= static_cast<int64_t>(hn::MaxLanes(d));
   };
   const hn::ScalableTag<uint8_t> d;
-  if (fills(d)) return TransposeOf(d, item_bits, bands, src, dst);
+  if (fills(d)) return TransposeOf(d, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 16> half;
-  if (fills(half)) return TransposeOf(half, item_bits, bands, src, dst);
+  if (fills(half)) return TransposeOf(half, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 8> eight;
-  if (fills(eight)) return TransposeOf(eight, item_bits, bands, src, dst);
+  if (fills(eight)) return TransposeOf(eight, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 4> four;
-  if (fills(four)) return TransposeOf(four, item_bits, bands, src, dst);
-  TransposeOf(hn::CappedTag<uint8_t, 1>(), item_bits, bands, src, dst);
+  if (fills(four)) return TransposeOf(four, item_bits, squares, src, dst);
+  TransposeOf(hn::CappedTag<uint8_t, 1>(), item_bits, squares, src, dst);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -144,11 +145,11 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace axis {
 
-HWY_EXPORT(TransposeBandsOf);
+HWY_EXPORT(TransposeSquareRowsOf);
 
-void TransposeBands(int64_t item_bits, const Bands& bands, const uint8_t* src,
-                    uint8_t* dst) {
-  HWY_DYNAMIC_DISPATCH(TransposeBandsOf)(item_bits, bands, src, dst);
+void TransposeSquareRows(int64_t item_bits, const SquareRows& squares,
+                         const uint8_t* src, uint8_t* dst) {
+  HWY_DYNAMIC_DISPATCH(TransposeSquareRowsOf)(item_bits, squares, src, dst);
 }
 
 }  // namespace axis
