@@ -83,12 +83,10 @@ class MatrixCopy {
         to_(to) {}
 
   void Move() const {
-    const int64_t rows = SideOf(rows_.extent);
-    const int64_t columns = SideOf(columns_.extent);
-    for (int64_t i = 0; i < rows_.extent; i += rows)
-      for (int64_t j = 0; j < columns_.extent; j += columns)
-        MoveBlock({i, std::min(rows, rows_.extent - i)},
-                  {j, std::min(columns, columns_.extent - j)});
+    ForEachBlock(rows_.extent, [&](Range rows) {
+      ForEachBlock(columns_.extent,
+                   [&](Range columns) { MoveBlock(rows, columns); });
+    });
   }
 
  private:
@@ -96,10 +94,16 @@ class MatrixCopy {
     int64_t begin, extent;
   };
 
-  // Of the same size, or the last would be mostly overhead.
-  int64_t SideOf(int64_t extent) const {
+  // Calls f for ranges of a side, all of which but the last end with a byte. Of
+  // the same size, or the last would be mostly overhead.
+  template <class F>
+  void ForEachBlock(int64_t extent, F f) const {
     const int64_t blocks = (extent - 1) / BlockSide(bits_) + 1;
-    return RoundUp((extent - 1) / blocks + 1);
+    for (int64_t k = 1, begin = 0, end; k <= blocks; ++k, begin = end) {
+      end = extent / blocks * k + extent % blocks * k / blocks;
+      end = std::min(RoundUp(end), extent);
+      f(Range{begin, end - begin});
+    }
   }
 
   int64_t RoundUp(int64_t n) const {
