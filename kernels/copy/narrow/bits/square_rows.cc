@@ -63,15 +63,16 @@ HWY_INLINE void TransposeRows(D d, int64_t bytes, Load load, Store store) {
   }
 }
 
-template <int kRows, bool kHighFirst, bool kWhole, class D>
+// kIn, kOut: whether rows and results begin inside bytes.
+template <int kRows, bool kHighFirst, bool kIn, bool kOut, class D>
 void TransposeAll(D d, const SquareRows squares, const uint8_t* src,
                   uint8_t* dst) {
   constexpr int64_t kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
   static_assert(kLanes <= SquareRows::kSlack);
   Funnel<kHighFirst, D> in[kRows], out[kRows];
-  for (int i = 0; i < kRows && !kWhole; ++i) {
-    in[i] = {d, squares.from[i]};
-    out[i] = {d, 8 - squares.to[i]};
+  for (int i = 0; i < kRows; ++i) {
+    if constexpr (kIn) in[i] = {d, squares.from[i]};
+    if constexpr (kOut) out[i] = {d, 8 - squares.to[i]};
   }
   for (int64_t i = 0; i < squares.count; ++i) {
     const uint8_t* const ahead = src + kLead * squares.step;
@@ -83,42 +84,50 @@ void TransposeAll(D d, const SquareRows squares, const uint8_t* src,
         d, squares.bytes,
         [&](int r, int64_t at) HWY_ATTR {
           const uint8_t* const row = src + squares.rows[r] + at;
-          if constexpr (kWhole) {
-            return hn::LoadU(d, row);
-          } else {
+          if constexpr (kIn) {
             return in[r](hn::LoadU(d, row), hn::LoadU(d, row + 1));
+          } else {
+            return hn::LoadU(d, row);
           }
         },
         [&](int r, int64_t at, auto x) HWY_ATTR {
           uint8_t* const result = dst + r * squares.result + at;
-          if constexpr (kWhole) {
-            hn::StoreU(x, d, result);
-          } else {
+          if constexpr (kOut) {
             // A vector each, those of bytes that others have, too.
             const int64_t place = (at + kLanes - 1) / kLanes * kLanes;
             uint8_t* const last = squares.last + place * kRows + r * kLanes;
             hn::StoreU(out[r](hn::LoadU(d, last), x), d, result);
             hn::StoreU(x, d, last);
+          } else {
+            hn::StoreU(x, d, result);
           }
         });
     src += squares.step, dst += squares.pitch;
   }
 }
 
+template <int kRows, bool kHighFirst, class D>
+void TransposeOf(D d, const SquareRows& squares, const uint8_t* src,
+                 uint8_t* dst) {
+  const auto begins_inside = [](const auto& bits) {
+    return std::any_of(bits.begin(), bits.end(), [](int b) { return b != 0; });
+  };
+  const bool in = begins_inside(squares.from), out = begins_inside(squares.to);
+  if (in && out)
+    return TransposeAll<kRows, kHighFirst, true, true>(d, squares, src, dst);
+  if (in)
+    return TransposeAll<kRows, kHighFirst, true, false>(d, squares, src, dst);
+  if (out)
+    return TransposeAll<kRows, kHighFirst, false, true>(d, squares, src, dst);
+  TransposeAll<kRows, kHighFirst, false, false>(d, squares, src, dst);
+}
+
 template <class D>
-void TransposeOf(D d, int64_t item_bits, const SquareRows& squares,
-                 const uint8_t* src, uint8_t* dst) {
-  const bool whole = squares.last == nullptr;
-  if (item_bits == 4) {
-    return whole ? TransposeAll<2, false, true>(d, squares, src, dst)
-                 : TransposeAll<2, false, false>(d, squares, src, dst);
-  }
-  if (item_bits == 2) {
-    return whole ? TransposeAll<4, true, true>(d, squares, src, dst)
-                 : TransposeAll<4, true, false>(d, squares, src, dst);
-  }
-  whole ? TransposeAll<8, true, true>(d, squares, src, dst)
-        : TransposeAll<8, true, false>(d, squares, src, dst);
+void TransposeWith(D d, int64_t item_bits, const SquareRows& squares,
+                   const uint8_t* src, uint8_t* dst) {
+  if (item_bits == 4) return TransposeOf<2, false>(d, squares, src, dst);
+  if (item_bits == 2) return TransposeOf<4, true>(d, squares, src, dst);
+  TransposeOf<8, true>(d, squares, src, dst);
 }
 
 // With the widest vectors that a row fills.
@@ -128,14 +137,14 @@ void TransposeSquareRowsOf(int64_t item_bits, const SquareRows& squares,
     return squares.bytes >= static_cast<int64_t>(hn::MaxLanes(d));
   };
   const hn::ScalableTag<uint8_t> d;
-  if (fills(d)) return TransposeOf(d, item_bits, squares, src, dst);
+  if (fills(d)) return TransposeWith(d, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 16> half;
-  if (fills(half)) return TransposeOf(half, item_bits, squares, src, dst);
+  if (fills(half)) return TransposeWith(half, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 8> eight;
-  if (fills(eight)) return TransposeOf(eight, item_bits, squares, src, dst);
+  if (fills(eight)) return TransposeWith(eight, item_bits, squares, src, dst);
   const hn::CappedTag<uint8_t, 4> four;
-  if (fills(four)) return TransposeOf(four, item_bits, squares, src, dst);
-  TransposeOf(hn::CappedTag<uint8_t, 1>(), item_bits, squares, src, dst);
+  if (fills(four)) return TransposeWith(four, item_bits, squares, src, dst);
+  TransposeWith(hn::CappedTag<uint8_t, 1>(), item_bits, squares, src, dst);
 }
 
 }  // namespace HWY_NAMESPACE

@@ -30,12 +30,12 @@ struct SquareRows {
   int64_t pitch;   // and to that of the next squares
 
   // Zeros, or what an earlier call left here: kMostRows * (`bytes` + kSlack)
-  // bytes of the last squares. Null if all of `from` and `to` are 0.
+  // bytes of the last squares. May be null if all of `to` are 0.
   static constexpr int64_t kSlack = 64;
   uint8_t* last = nullptr;
 };
 
-// Transposes them. If `last` is not null, reads a byte more of each row.
+// Transposes them. Unless all of `from` are 0, reads a byte more of each row.
 void TransposeSquareRows(int64_t item_bits, const SquareRows& squares,
                          const uint8_t* src, uint8_t* dst);
 
