@@ -74,13 +74,13 @@ void MoveSquares(int64_t item_bits, const Sides& squares, int64_t total_bytes,
   const Machine machine = MachineFor(total_bytes);
   auto move_blocks = [&](const uint8_t* block_src, int64_t extent_a,
                          int64_t extent_b, int64_t count, uint8_t* block_dst) {
-    SquareRows squares;
-    squares.count = extent_a, squares.bytes = extent_b;
-    for (int64_t i = 0; i < items; ++i) squares.rows[i] = i * row_stride;
-    squares.step = items * row_stride;
-    squares.result = pitch, squares.pitch = items * pitch;
+    SquareRows rows;
+    rows.count = extent_a, rows.bytes = extent_b;
+    for (int64_t i = 0; i < items; ++i) rows.rows[i] = i * row_stride;
+    rows.step = items * row_stride;
+    rows.result = pitch, rows.pitch = items * pitch;
     for (int64_t k = 0; k < count; ++k)
-      TransposeSquareRows(item_bits, squares,
+      TransposeSquareRows(item_bits, rows,
                           block_src + k * batch.src_stride / items,
                           scratch + k * block_bytes);
     ByteCopy copy{1,
