@@ -192,7 +192,8 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   int64_t staged_columns[kMaxOffsets], fetched_rows[kMaxOffsets];
   // Narrow vectors would leave lines half written.
   const bool whole_lines = 2 * kVectorBytes >= kLineBytes;
-  const int64_t lane = IsTransposable(plan.item) ? LaneBytes(plan.item) : 1;
+  [[maybe_unused]] const int64_t lane =
+      IsTransposable(plan.item) ? LaneBytes(plan.item) : 1;
   const bool realigns =
       kRealigns && plan.realigns && PlaceInLine(dst) % lane == 0;
   const bool direct =

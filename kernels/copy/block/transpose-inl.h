@@ -206,12 +206,12 @@ HWY_INLINE void TransposeLinesTo(const Block& block, const uint8_t* src,
                                           prefetcher);
 }
 
-// Transposes the strips as wide as a line; returns how many items of side A
-// they hold.
+// Transposes strips as wide as a line; returns the items of side A they hold.
 // REQUIRES: num_b >= kPieceItems, or a line of squares; AreLines(block), or it
 //           is not streamed, or `realign`.
 template <int64_t kItem>
-HWY_INLINE int64_t TransposeLines(const Block& block, bool realign,
+HWY_INLINE int64_t TransposeLines(const Block& block,
+                                  [[maybe_unused]] bool realign,
                                   const uint8_t* src, uint8_t* dst,
                                   Prefetcher& prefetcher) {
   constexpr int64_t kRows = kLineBytes / kItem;

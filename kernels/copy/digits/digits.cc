@@ -144,8 +144,10 @@ Wanted WindowsFor(const BlockPlan& plan, const Machine& machine) {
   if (!rows_apart && plan.b.num_loops == 1 &&
       sides.in_one_go > kInterleavedBytes)
     return Wanted::kNone;
-  const auto width =
-      static_cast<size_t>(std::countr_zero(static_cast<uint64_t>(plan.item)));
+  const size_t width = plan.item == 1   ? 0
+                       : plan.item == 2 ? 1
+                       : plan.item == 4 ? 2
+                                        : 3;
   const int64_t most = rows_apart && plan.b.extent < plan.a.extent
                            ? kMostOfRows[width]
                            : kMostItems[width];

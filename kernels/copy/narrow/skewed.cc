@@ -37,7 +37,7 @@ struct Layout {
       : pitch(PitchOf(row_bytes)),
         result(num_square_rows * pitch),
         last_rows(SquareRows::kMostRows * (row_bytes + SquareRows::kSlack)),
-        results(last_rows + 2 * 8 / item_bits * pitch),
+        results(last_rows + 16 / item_bits * pitch),
         end(results + 8 / item_bits * result) {}
 
   int64_t pitch;
@@ -217,19 +217,19 @@ std::optional<Sides> FindSkewed(int64_t item_bits,
 
 void MoveSkewed(int64_t item_bits, const Sides& sides, const uint8_t* src,
                 int64_t from, uint8_t* dst, int64_t to) {
-  const auto& [a, b, outer] = sides;
+  const std::span<const Loop> outer = sides.outer;
   if (!sides.are_rows())
     return ForEach(outer, from, to, [&](int64_t s, int64_t d) {
-      MatrixCopy(item_bits, a, b, src, s, dst, d).Move();
+      MatrixCopy(item_bits, sides.a, sides.b, src, s, dst, d).Move();
     });
   // Rows of the last loop at once.
   const Loop rows = outer.empty() ? Loop{1, 0, 0} : outer.back();
-  const std::span<const Loop> others(outer.data(),
-                                     outer.size() - !outer.empty());
+  const auto others = outer.first(outer.size() - !outer.empty());
   ForEach(others, from, to, [&](int64_t s, int64_t d) {
-    ShiftRows(item_bits,
-              {a.extent, rows.extent, s, rows.src_stride, d, rows.dst_stride},
-              src, dst);
+    ShiftRows(
+        item_bits,
+        {sides.a.extent, rows.extent, s, rows.src_stride, d, rows.dst_stride},
+        src, dst);
   });
 }
 
