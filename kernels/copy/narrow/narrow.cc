@@ -280,7 +280,7 @@ void MoveNarrow(const Plan& plan, const uint8_t* src, uint8_t* dst) {
   // are not three times.
   const int64_t bytes =
       FindSquares(bits, loops, from, to) || FindSkewed(bits, loops)
-          ? 3 * items / unit_items
+          ? items / unit_items * 3
           : 2 * items;
   const int64_t workers = WorkersFor(bytes);
   const size_t cut = FindCut(loops, unit_items);

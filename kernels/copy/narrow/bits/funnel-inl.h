@@ -44,18 +44,17 @@ class Funnel {
 
   HWY_INLINE V operator()(V first, V next) const {
     const D d;
-    const int sooner = from_, later = 8 - from_;
-    const auto left = [](int bits) HWY_ATTR {
-      return [bits](auto x) HWY_ATTR { return hn::ShiftLeftSame(x, bits); };
+    const int from = from_;
+    const auto sooner = [from](auto x) HWY_ATTR {
+      return kHighFirst ? hn::ShiftLeftSame(x, from)
+                        : hn::ShiftRightSame(x, from);
     };
-    const auto right = [](int bits) HWY_ATTR {
-      return [bits](auto x) HWY_ATTR { return hn::ShiftRightSame(x, bits); };
+    const auto later = [from](auto x) HWY_ATTR {
+      return kHighFirst ? hn::ShiftRightSame(x, 8 - from)
+                        : hn::ShiftLeftSame(x, 8 - from);
     };
-    const V a = kHighFirst ? ShiftPairs(d, first, left(sooner))
-                           : ShiftPairs(d, first, right(sooner));
-    const V b = kHighFirst ? ShiftPairs(d, next, right(later))
-                           : ShiftPairs(d, next, left(later));
-    return hn::Or(hn::And(a, soon_), hn::And(b, late_));
+    return hn::Or(hn::And(ShiftPairs(d, first, sooner), soon_),
+                  hn::And(ShiftPairs(d, next, later), late_));
   }
 
  private:
