@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "google/protobuf/io/coded_stream.h"
@@ -143,7 +144,7 @@ grpc::ByteBuffer PackRequest(absl::Span<const Tensor> inputs,
                   input.data.slices().end());
     between = back;
   }
-  rest.AppendToString(&between);
+  between += rest.SerializeAsString();
   if (!between.empty()) slices.emplace_back(between);
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
@@ -159,7 +160,7 @@ absl::StatusOr<std::vector<Tensor>> UnpackResponse(grpc::ByteBuffer& response,
     for (grpc::Slice& slice : slices) message.Append(std::move(slice));
     grpc::ProtoBufferReader source(&response);
     CodedInputStream in(&source);
-    in.PushLimit(static_cast<int>(message.size()));
+    std::ignore = in.PushLimit(static_cast<int>(message.size()));
     good = Reader(in, message).ReadResponse(repeated, tensors);
   }
   if (!good)

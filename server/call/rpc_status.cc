@@ -1,6 +1,7 @@
 #include "server/call/rpc_status.h"
 
 #include <string>
+#include <tuple>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -54,7 +55,7 @@ grpc::Status ToGrpc(const absl::Status& status) {
     auto* violation = bad.add_field_violations();
     violation->set_field(field);
     violation->set_description(message);
-    rich.add_details()->PackFrom(bad);
+    std::ignore = rich.add_details()->PackFrom(bad);  // short: it fits
     message = Shortened(absl::StrCat(field, ": ", message));
   }
   if (const auto retry = status.GetPayload(kRetryUrl)) {

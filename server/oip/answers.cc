@@ -20,10 +20,10 @@ std::string NameOf(const ModelTensor& tensor) {
 
 oip::DataType ConfigTypeOf(const ModelTensor& tensor) {
   const std::string name = NameOf(tensor);
-  oip::DataType type = oip::TYPE_INVALID;
-  oip::DataType_Parse(
+  oip::DataType type;
+  const bool is_known = oip::DataType_Parse(
       name == "BYTES" ? "TYPE_STRING" : absl::StrCat("TYPE_", name), &type);
-  return type;
+  return is_known ? type : oip::TYPE_INVALID;
 }
 
 // -1 alone for any rank; also where the bytes of a narrow type travel.

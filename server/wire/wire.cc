@@ -6,6 +6,7 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -258,7 +259,8 @@ pb::Values ParseValues(const Payload& values) {
   grpc::ByteBuffer bytes(values.slices().data(), values.slices().size());
   grpc::ProtoBufferReader reader(&bytes);
   pb::Values parsed;
-  parsed.ParseFromZeroCopyStream(&reader);
+  // Unpack has parsed it before.
+  std::ignore = parsed.ParseFromZeroCopyStream(&reader);
   return parsed;
 }
 
@@ -270,7 +272,7 @@ int64_t PackedBytes(const pb::Tensor& header, int64_t data_bytes) {
 std::string DataPrefix(const pb::Tensor& header, int64_t data_bytes) {
   std::string prefix;
   AppendTag(kTensorField, ContentBytes(header, data_bytes), prefix);
-  header.AppendToString(&prefix);
+  prefix += header.SerializeAsString();
   if (!header.has_values())
     AppendTag(pb::Tensor::kDataFieldNumber, data_bytes, prefix);
   return prefix;

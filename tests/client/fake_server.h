@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "axis/v1/tensor_service.grpc.pb.h"
@@ -143,7 +144,7 @@ inline grpc::Status Refusal(const std::string& field, const std::string& why) {
   google::rpc::Status rich;
   rich.set_code(static_cast<int>(grpc::StatusCode::INVALID_ARGUMENT));
   rich.set_message(field + ": " + why);
-  rich.add_details()->PackFrom(bad);
+  std::ignore = rich.add_details()->PackFrom(bad);
   return {grpc::StatusCode::INVALID_ARGUMENT, rich.message(),
           rich.SerializeAsString()};
 }

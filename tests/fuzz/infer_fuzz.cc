@@ -24,7 +24,7 @@ std::string Canonical(google::protobuf::Message& message) {
   google::protobuf::io::StringOutputStream stream(&out);
   google::protobuf::io::CodedOutputStream coded(&stream);
   coded.SetSerializationDeterministic(true);
-  message.SerializeToCodedStream(&coded);
+  FUZZ_CHECK(message.SerializeToCodedStream(&coded));
   coded.Trim();
   return out;
 }

@@ -63,7 +63,7 @@ std::string Canonical(const oip::ModelInferRequest& request) {
     google::protobuf::io::StringOutputStream stream(&out);
     google::protobuf::io::CodedOutputStream coded(&stream);
     coded.SetSerializationDeterministic(true);
-    request.SerializeToCodedStream(&coded);
+    EXPECT_TRUE(request.SerializeToCodedStream(&coded));
   }
   return out;
 }
