@@ -19,6 +19,10 @@ NARROW = [
      "high[k]", ENGINE),
     ("kernels/copy/narrow/pack-inl.h", "hn::ConcatOdd(d, y, x)",
      "hn::ConcatOdd(d, x, y)", ENGINE),
+    ("kernels/copy/narrow/pack-inl.h", "kVectors == 4 ? kSingle : kDouble",
+     "kDouble", ENGINE),
+    ("kernels/copy/narrow/pack-inl.h", "if constexpr (kVectors == 8)",
+     "if constexpr (kVectors == 2)", ENGINE),
     # Rows that begin inside bytes: what shares a byte with them, the last
     # vector, the last byte; and matrices of them that are cut into blocks.
     ("kernels/copy/narrow/bits/shift.cc", "(*dst & ~mask) |", "", SKEWED),

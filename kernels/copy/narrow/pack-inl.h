@@ -43,9 +43,9 @@ int64_t PackGroups(const uint8_t*, int64_t, uint8_t*) {
 
 #else
 
-// 128 bits at a time: wider vectors interleave within those only.
-using Bytes = hn::FixedTag<uint8_t, 16>;
-using Pairs = hn::FixedTag<uint16_t, 8>;
+// Up to two blocks, which are what lookups and interleaving stay within.
+using TwoBlocks = hn::CappedTag<uint8_t, 32>;
+using OneBlock = hn::FixedTag<uint8_t, 16>;
 
 // Calls f(first unit) for vectors of kUnits; the last may do some again.
 template <int64_t kUnits, class F>
@@ -57,10 +57,43 @@ HWY_INLINE int64_t ForEachVector(int64_t units, F f) {
   return units;
 }
 
-// Splits every byte into the two halves of its low 2 * kBits bits, in order.
+// Calls f(tag, first unit) for vectors with a lane for each unit, in blocks if
+// those are too few for two.
+template <class F>
+HWY_INLINE int64_t ForEachBytes(int64_t units, F f) {
+  constexpr auto kUnits = static_cast<int64_t>(hn::MaxLanes(TwoBlocks()));
+  if (units >= kUnits)
+    return ForEachVector<kUnits>(
+        units, [&](int64_t i) HWY_ATTR { f(TwoBlocks(), i); });
+  return ForEachVector<16>(units,
+                           [&](int64_t i) HWY_ATTR { f(OneBlock(), i); });
+}
+
+// Deals the 16 / kVectors bytes that come next to each block of a vector in
+// turn. What is split within blocks, to kVectors vectors, is then in order.
+template <int kVectors, class D, class V = hn::Vec<D> >
+HWY_INLINE V Deal(D d, V x) {
+  if constexpr (hn::MaxLanes(D()) > 16) {
+    const hn::Repartition<uint32_t, D> words;
+    HWY_ALIGN static constexpr uint8_t kPairs[16] = {
+        0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15};
+    HWY_ALIGN static constexpr int32_t kSingle[8] = {0, 2, 4, 6, 1, 3, 5, 7};
+    HWY_ALIGN static constexpr int32_t kDouble[8] = {0, 1, 4, 5, 2, 3, 6, 7};
+    if constexpr (kVectors == 8)
+      x = hn::TableLookupBytes(x, hn::LoadDup128(d, kPairs));
+    x = hn::BitCast(
+        d, hn::TableLookupLanes(
+               hn::BitCast(words, x),
+               hn::SetTableIndices(words, kVectors == 4 ? kSingle : kDouble)));
+  }
+  return x;
+}
+
+// Splits every byte into the two halves of its low 2 * kBits bits, in order
+// within blocks.
 template <int kBits, bool kHighFirst, class V>
 HWY_INLINE void Halve(V x, V& first, V& second) {
-  const Bytes d;
+  const hn::DFromV<V> d;
   const V low = hn::And(x, hn::Set(d, (1 << kBits) - 1));
   const V high = hn::ShiftRight<kBits>(x);
   const V a = kHighFirst ? high : low, b = kHighFirst ? low : high;
@@ -71,13 +104,13 @@ HWY_INLINE void Halve(V x, V& first, V& second) {
 // Joins neighbours of kBits in one byte each.
 template <int kBits, bool kHighFirst, class V>
 HWY_INLINE V Join(V x, V y) {
-  const Bytes d;
-  auto join = [](V v) HWY_ATTR {
-    const auto pair = hn::BitCast(Pairs(), v);
+  const hn::DFromV<V> d;
+  auto join = [d](V v) HWY_ATTR {
+    const auto pair = hn::BitCast(hn::RepartitionToWide<decltype(d)>(), v);
     return hn::BitCast(
-        Bytes(),
-        kHighFirst ? hn::Or(hn::ShiftLeft<kBits>(pair), hn::ShiftRight<8>(pair))
-                   : hn::Or(pair, hn::ShiftRight<8 - kBits>(pair)));
+        d, kHighFirst
+               ? hn::Or(hn::ShiftLeft<kBits>(pair), hn::ShiftRight<8>(pair))
+               : hn::Or(pair, hn::ShiftRight<8 - kBits>(pair)));
   };
   return hn::ConcatEven(d, join(y), join(x));
 }
@@ -112,24 +145,22 @@ HWY_INLINE V Merge(const V* items) {
 
 template <int kBits, bool kHighFirst>
 int64_t UnpackVectors(const uint8_t* packed, int64_t bytes, uint8_t* items) {
-  const Bytes d;
   constexpr int kVectors = 8 / kBits;
-  return ForEachVector<16>(bytes, [&](int64_t i) HWY_ATTR {
-    hn::Vec<Bytes> x[kVectors];
-    Split<kBits, kHighFirst>(hn::LoadU(d, packed + i), x);
+  return ForEachBytes(bytes, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> x[kVectors];
+    Split<kBits, kHighFirst>(Deal<kVectors>(d, hn::LoadU(d, packed + i)), x);
     for (int k = 0; k < kVectors; ++k)
-      hn::StoreU(x[k], d, items + kVectors * i + 16 * k);
+      hn::StoreU(x[k], d, items + kVectors * i + hn::Lanes(d) * k);
   });
 }
 
 template <int kBits, bool kHighFirst>
 int64_t PackVectors(const uint8_t* items, int64_t bytes, uint8_t* packed) {
-  const Bytes d;
   constexpr int kVectors = 8 / kBits;
-  return ForEachVector<16>(bytes, [&](int64_t i) HWY_ATTR {
-    hn::Vec<Bytes> x[kVectors];
+  return ForEachBytes(bytes, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> x[kVectors];
     for (int k = 0; k < kVectors; ++k)
-      x[k] = hn::LoadU(d, items + kVectors * i + 16 * k);
+      x[k] = hn::LoadU(d, items + kVectors * i + hn::Lanes(d) * k);
     hn::StoreU(Merge<kBits, kHighFirst>(x), d, packed + i);
   });
 }
@@ -137,28 +168,28 @@ int64_t PackVectors(const uint8_t* items, int64_t bytes, uint8_t* packed) {
 // Groups: the low bits of all elements, then the high ones.
 template <int kLow, int kHigh>
 int64_t UnpackGroups(const uint8_t* packed, int64_t groups, uint8_t* items) {
-  const Bytes d;
   constexpr int kVectors = 8 / kHigh;
-  return ForEachVector<16>(groups, [&](int64_t i) HWY_ATTR {
-    hn::Vec<Bytes> a, b, c, low[kVectors], high[kVectors];
+  return ForEachBytes(groups, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> a, b, c, low[kVectors], high[kVectors];
     hn::LoadInterleaved3(d, packed + 3 * i, a, b, c);
+    a = Deal<kVectors>(d, a), b = Deal<kVectors>(d, b);
+    c = Deal<kVectors>(d, c);
     Split<kLow, true>(hn::InterleaveLower(d, a, b), low);
     Split<kLow, true>(hn::InterleaveUpper(d, a, b), low + kVectors / 2);
     Split<kHigh, true>(c, high);
     for (int k = 0; k < kVectors; ++k)
       hn::StoreU(hn::Or(low[k], hn::ShiftLeft<kLow>(high[k])), d,
-                 items + kVectors * i + 16 * k);
+                 items + kVectors * i + hn::Lanes(d) * k);
   });
 }
 
 template <int kLow, int kHigh>
 int64_t PackGroups(const uint8_t* items, int64_t groups, uint8_t* packed) {
-  const Bytes d;
   constexpr int kVectors = 8 / kHigh;
-  return ForEachVector<16>(groups, [&](int64_t i) HWY_ATTR {
-    hn::Vec<Bytes> low[kVectors], high[kVectors];
+  return ForEachBytes(groups, [&](auto d, int64_t i) HWY_ATTR {
+    hn::Vec<decltype(d)> low[kVectors], high[kVectors];
     for (int k = 0; k < kVectors; ++k) {
-      const auto x = hn::LoadU(d, items + kVectors * i + 16 * k);
+      const auto x = hn::LoadU(d, items + kVectors * i + hn::Lanes(d) * k);
       low[k] = hn::And(x, hn::Set(d, (1 << kLow) - 1));
       high[k] = hn::ShiftRight<kLow>(x);
     }
