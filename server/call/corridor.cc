@@ -224,6 +224,7 @@ absl::Status Serve(grpc::ByteBuffer& request, grpc::ByteBuffer& response,
   }
   if (recipe != nullptr)
     return Follow(*recipe, /*id=*/"", std::move(buffers[0]), response, call);
+  // NOLINTNEXTLINE(bugprone-use-after-move): no recipe has it.
   AXIS_RETURN_IF_ERROR(call.lease.Take(program.peak_bytes));
   {
     const Phase phase(call, CallReport::kCopy);
