@@ -148,15 +148,15 @@ COPY = [
     ("kernels/copy/plan/block_plan.cc", "many * item >= kLineBytes / 2",
      "many >= kLineBytes / 2", ["tiny_test"]),
     # Lines of a few columns side by side.
-    ("kernels/copy/block/transpose-inl.h",
+    ("kernels/copy/block/strips-inl.h",
      "strip < end; strip += kStrips * kRows)",
      "strip < end; strip += kStrips * kRows + kItems)", ENGINE),
     # Rows and columns whose addresses go on together.
-    ("kernels/copy/block/transpose-inl.h",
+    ("kernels/copy/block/strips-inl.h",
      "src + at * row_step + begin * kItem,", "src + at * row_step,", ENGINE),
-    ("kernels/copy/block/transpose-inl.h",
+    ("kernels/copy/block/strips-inl.h",
      "rows.Advance((last - b) * kItem);", "", ENGINE),
-    ("kernels/copy/block/transpose-inl.h", "      if (b < b_end) {",
+    ("kernels/copy/block/strips-inl.h", "      if (b < b_end) {",
      "      if (b < b_end - 1) {", ENGINE),
     # Few columns, swept side by side.
     ("kernels/copy/block/thin-inl.h", "columns.Advance(back * column_step);",

@@ -146,9 +146,9 @@ int64_t BreadthOf(const Transposition& t, bool fetch) {
   const Spacing& spacing = t.spacing;
   const bool rows_stay =
       !spacing.RowsCompete() || fetch || (t.stream && spacing.RowsStayNear());
-  const bool gains = t.stream            ? spacing.item <= 8
-                     : spacing.item >= 8 ? spacing.ColumnsCompete()
-                                         : spacing.item == 4 && !t.in_l2;
+  const bool gains =
+      t.stream || (spacing.item >= 8 ? spacing.ColumnsCompete()
+                                     : spacing.item == 4 && !t.in_l2);
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
