@@ -20,27 +20,27 @@ constexpr int64_t PrefetchLines(int64_t rows, int64_t bytes) {
 // bytes of each at a time: the lines of as many rows that it will come to, an
 // equal part with each step. All in registers: to write down where it is, and
 // to call a function, took up to a third of the time between stores past the
-// caches. REQUIRES: both blocks have their rows equally far apart.
+// caches.
 template <int64_t kRows, int64_t kStep>
 class StripsAhead {
  public:
   // Asks for nothing.
   StripsAhead() = default;
 
-  // Of `count` rows, which have no gaps if they are `packed`.
-  StripsAhead(const uint8_t* first, int64_t count, bool packed)
-      : is_packed_(packed), count_(count), first_(first) {}
+  // Of rows that have no gaps if they are `packed`.
+  StripsAhead(const uint8_t* first, bool packed)
+      : is_packed_(packed), first_(first) {}
 
-  // Comes to bytes [begin, end) of the strip from `row` on, of rows `pitch`
-  // apart.
+  // Comes to bytes [begin, end) of the strip from `row` on, of rows that lie
+  // `pitch` apart, as those to come do.
   HWY_INLINE void Enter(int64_t row, int64_t pitch, int64_t begin,
                         int64_t end) {
     if (is_packed_) {
       // Memory is fastest from end to end, whatever the order of the strips.
       strip_ = first_ - begin * kRows;
       first_ += (end - begin) * kRows;
-    } else {
-      strip_ = row + kRows <= count_ ? first_ + row * pitch : nullptr;
+    } else if (first_ != nullptr) {
+      strip_ = first_ + row * pitch;
     }
   }
 
@@ -63,7 +63,6 @@ class StripsAhead {
   static constexpr int64_t kLines = kRows / kTurns;
 
   bool is_packed_ = false;
-  int64_t count_ = 0;
   const uint8_t* first_ = nullptr;  // if packed, of the next strip
   const uint8_t* strip_ = nullptr;
 };
@@ -99,23 +98,23 @@ class Prefetcher {
     return (lines + steps - 1) / steps;
   }
 
-  // What to ask for with the rows from `row` on of the repetition that begins
-  // at `src`; nothing if they lie farther apart, or less, than those to come.
+  // How far ahead of what is read lies what to ask for; 0 if there is nothing,
+  // or it lies otherwise than what is read. Of a smaller block to come, what
+  // follows is asked for, too.
+  int64_t Distance() const {
+    if (begun_ == nullptr || begun_->row_step == 0) return 0;
+    if (lead_ < begun_->num_a) return lead_ * begun_->row_step;
+    if (after_ == nullptr || after_->row_step != begun_->row_step) return 0;
+    return after_->src + after_->rows[0] - begun_->src - begun_->rows[0];
+  }
+
+  // What to ask for with the rows from `row` on of the repetition at `src`.
   template <int64_t kRows, int64_t kStep>
   StripsAhead<kRows, kStep> Strips(const uint8_t* src, int64_t row) const {
-    if (begun_ == nullptr || begun_->row_step == 0) return {};
-    const Block* block = begun_;
-    if (lead_ < block->num_a) row += lead_;
-    if (lead_ >= block->num_a || row >= block->num_a) {
-      row -= row >= block->num_a ? block->num_a : 0;
-      block = after_;
-    }
-    const int64_t repetition = src - begun_->src;
-    if (block == nullptr || block->row_step != begun_->row_step ||
-        repetition > (block->batch.extent - 1) * block->batch.src_stride)
-      return {};
-    return {block->src + repetition + block->rows[row], block->num_a - row,
-            block->row_step == block->num_b * block->item};
+    const int64_t distance = Distance();
+    if (distance == 0) return {};
+    return {src + begun_->rows[row] + distance,
+            begun_->row_step == begun_->num_b * begun_->item};
   }
 
   HWY_NOINLINE void Prefetch(int64_t lines) {

@@ -207,11 +207,46 @@ class RunStreamer {
   HWY_ALIGN uint8_t line_[3 * kLineBytes];
 };
 
+// Moves items of so many lines to lines, past the caches, and asks for what
+// lies `ahead` of each. Longer ones are better asked for by rows.
+template <int64_t kLines>
+void StreamLines(const Block& block, int64_t ahead) {
+  constexpr int64_t kItem = kLines * kLineBytes;
+  const hn::ScalableTag<uint8_t> d;
+  const int64_t num_a = block.num_a, num_b = block.num_b;
+  const int64_t a_step = block.a_step, b_step = block.b_step;
+  const int64_t row_step = block.row_step, column_step = block.column_step;
+  for (int64_t t = 0; t < block.batch.extent; ++t) {
+    const uint8_t* row = block.src + t * block.batch.src_stride + block.rows[0];
+    uint8_t* first = block.dst + t * block.batch.dst_stride + block.columns[0];
+    for (int64_t a = 0; a < num_a; ++a, row += row_step, first += a_step) {
+      const uint8_t* src = row;
+      uint8_t* dst = first;
+      for (int64_t b = 0; b < num_b; ++b, src += b_step, dst += column_step) {
+        HWY_UNROLL(8)
+        for (int64_t at = 0; at < kItem; at += kVectorBytes)
+          hn::Stream(hn::LoadU(d, src + at), d, dst + at);
+        HWY_UNROLL(2)
+        for (int64_t at = 0; at < kItem; at += kLineBytes)
+          hwy::Prefetch(src + at + ahead);
+      }
+    }
+  }
+}
+
 #endif  // HWY_TARGET != HWY_SCALAR
 
 // Moves the items of a block one by one, past the caches.
 inline void StreamRows(const Block& block, Prefetcher& prefetcher) {
   if (MoveRowsInLines(block, prefetcher)) return;
+#if HWY_TARGET != HWY_SCALAR
+  if (const int64_t ahead = prefetcher.Distance();
+      ahead != 0 && block.column_step != 0 && AreLines(block) &&
+      block.a_step % kLineBytes == 0) {
+    if (block.item == kLineBytes) return StreamLines<1>(block, ahead);
+    if (block.item == 2 * kLineBytes) return StreamLines<2>(block, ahead);
+  }
+#endif
   const int64_t item = block.item, lines = PrefetchLines(1, item);
   const Loop batch = block.batch;
 #if HWY_TARGET != HWY_SCALAR
