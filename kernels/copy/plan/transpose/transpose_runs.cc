@@ -142,13 +142,16 @@ Runs FetchedRuns(const Transposition& t) {
 // How many columns are written side by side. Few only if the rest of their rows
 // is still there when its turn comes. In cache long items gain only where
 // columns compete, but then in the second as well.
-int64_t BreadthOf(const Transposition& t, bool fetch) {
+int64_t BreadthOf(const Transposition& t, int64_t row, bool fetch) {
   const Spacing& spacing = t.spacing;
   const bool rows_stay =
       !spacing.RowsCompete() || fetch || (t.stream && spacing.RowsStayNear());
-  const bool gains =
-      t.stream || (spacing.item >= 8 ? spacing.ColumnsCompete()
-                                     : spacing.item == 4 && !t.in_l2);
+  // Past the caches the longest items gain in long rows only, and not where
+  // columns compete.
+  const bool long_apart = row >= kLongRow && !spacing.ColumnsCompete();
+  const bool gains = t.stream            ? spacing.item <= 8 || long_apart
+                     : spacing.item >= 8 ? spacing.ColumnsCompete()
+                                         : spacing.item == 4 && !t.in_l2;
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
@@ -174,7 +177,7 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&
                   RowsEvictEachOther(plan, t);
   if (plan.fetch) runs = FetchedRuns(t);
-  plan.breadth = BreadthOf(t, plan.fetch);
+  plan.breadth = BreadthOf(t, plan.b.extent * plan.item, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
 }
 

@@ -81,7 +81,10 @@ TEST(FewColumnsTest, ThatWaitAreWrittenALineSideBySide) {
   EXPECT_EQ(PlanOf(16, 3 * 128, 1600, in_l2).breadth, 4);
   EXPECT_EQ(PlanOf(8, 3 * 64, 800).breadth, kMaxOffsets);
   EXPECT_EQ(PlanOf(16, 3 * 32, 1600).breadth, kMaxOffsets);
+  // Past the caches these do in long rows, if their columns do not compete.
   EXPECT_EQ(PlanOf(16, 3 * 32, 1600, kInMemory).breadth, 4);
+  EXPECT_EQ(PlanOf(16, 3 * 32, 15, kInMemory).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(16, 2 * 128, 1600, kInMemory).breadth, kMaxOffsets);
   // Nor small ones, or where the rest of rows that compete is gone by then.
   EXPECT_EQ(PlanOf(2, 9 * 256, 4000).breadth, kMaxOffsets);
   EXPECT_EQ(PlanOf(8, 3 * 256, 4096).breadth, kMaxOffsets);
