@@ -233,6 +233,8 @@ def main():
              for case in suite.get(key, []) if args.filter in case["name"]]
     part, parts = map(int, args.part.split("/"))
     cases = cases[part - 1::parts]
+    if not cases:
+        sys.exit(f"no case of {args.suite} has {args.filter!r} in its name")
     workers = []
     for threads in map(int, args.threads.split(",")):
         workers.append(
