@@ -263,16 +263,19 @@ TEST(CopyTest, TransposesLargeTensorsAtLines) {
   Checker checker(17 << 20);
   checker.PlaceAtLines();
   EveryTarget target;
-  for (const auto& [shape, bits] : cases)
+  auto check = [&](const Shape& shape, size_t axis, int64_t bits) {
     for (size_t i = 0; i < target.size() && !HasFailure(); ++i) {
       target.Use(i);
-      const View src = Swap(Dense(shape), shape.size() - 2);
+      const View src = Swap(Dense(shape), axis);
       // Several workers would get more out of the caches.
-      tbb::task_arena(1).execute(
-          [&, bits = bits, elements = SizeOf(Dense(shape))] {
-            checker.Check({src}, {Dense(ShapeOf(src))}, bits, elements);
-          });
+      tbb::task_arena(1).execute([&] {
+        checker.Check({src}, {Dense(ShapeOf(src))}, bits, SizeOf(Dense(shape)));
+      });
     }
+  };
+  for (const auto& [shape, bits] : cases) check(shape, shape.size() - 2, bits);
+  // Items that are lines.
+  for (int64_t lines : {1, 2}) check({300, 700 / lines, 16 * lines}, 0, 32);
 }
 
 TEST(CopyTest, EmptyPlansTouchNothing) {

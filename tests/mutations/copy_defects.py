@@ -151,6 +151,10 @@ COPY = [
     ("kernels/copy/block/strips-inl.h",
      "strip < end; strip += kStrips * kRows)",
      "strip < end; strip += kStrips * kRows + kItems)", ENGINE),
+    # Items that are lines.
+    ("kernels/copy/block/rows/rows-inl.h",
+     "row += row_step, first += a_step)",
+     "row += row_step, first += a_step + kLineBytes)", ["copy_test"]),
     # Rows and columns whose addresses go on together.
     ("kernels/copy/block/strips-inl.h",
      "src + at * row_step + begin * kItem,", "src + at * row_step,", ENGINE),
