@@ -14,6 +14,8 @@ namespace axis {
 struct ByteCopy {
   int64_t item = 0;
   absl::InlinedVector<Loop, 8> loops;
+
+  friend bool operator==(const ByteCopy&, const ByteCopy&) = default;
 };
 
 // `plan` without its offsets.

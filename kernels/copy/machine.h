@@ -24,6 +24,8 @@ struct Machine {
   int64_t vector = 32;   // what a store writes
   int64_t workers = 1;   // at work on the same copy
 
+  friend bool operator==(const Machine&, const Machine&) = default;
+
   // Whether it permutes bytes of several vectors in one instruction or two, and
   // so takes runs that are longer than 64 bytes.
   bool LooksUp() const { return shuffle > 64; }

@@ -11,6 +11,7 @@
 #include "kernels/copy/digits/digits.h"
 #include "kernels/copy/exchange.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/part.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/even.h"
 #include "kernels/copy/tasks.h"
@@ -75,44 +76,16 @@ Deal DealOut(absl::InlinedVector<Loop, 8>& loops, int64_t tasks) {
   }
 }
 
-// Finds the digits of `copy` if it is faster by them than by `blocks`, or than
-// in two steps; with lookups the latter was not measured.
-bool FindFasterDigits(const ByteCopy& copy, const BlockPlan& blocks,
-                      Digits& digits) {
-  const Machine machine = ThisMachine();
-  const bool faster =
-      AreTooSmall(blocks, machine) ||
-      (blocks.columns.empty() && !machine.LooksUp() && FindExchange(copy));
-  return (faster && FindDigits(copy, digits)) ||
-         FindWindows(copy, WindowsFor(blocks, machine), digits);
-}
-
-// A copy by its blocks, or by its digits.
-class Part {
- public:
-  // REQUIRES: `copy` is canonical.
-  Part(const ByteCopy& copy, std::span<const int64_t> columns,
-       int64_t total_bytes)
-      : blocks_(
-            PlanBlocks(copy, columns, total_bytes, MachineFor(total_bytes))),
-        by_digits_(FindFasterDigits(copy, blocks_, digits_)) {}
-  void Move(const uint8_t* src, const uint8_t* src_end, uint8_t* dst) const {
-    if (by_digits_) return MoveDigits(digits_, src, dst);
-    MoveBlocks(blocks_, src, src_end, dst);
-  }
-
- private:
-  BlockPlan blocks_;
-  Digits digits_;
-  bool by_digits_;
-};
-
 void MoveEven(const Move& move, int64_t total_bytes, const uint8_t* src_end) {
   const int64_t bytes = BytesOf(move);
   const int64_t workers = WorkersFor(bytes);
-  if (workers == 1)
+  if (workers == 1) {
+    if (move.columns.empty())
+      return RecentPart(move.copy, total_bytes)
+          .Move(move.src, src_end, move.dst);
     return Part(move.copy, move.columns, total_bytes)
         .Move(move.src, src_end, move.dst);
+  }
   const int64_t tasks = std::min(workers * kTasksPerWorker, bytes / kTaskBytes);
   ByteCopy rest = move.copy;
   if (rest.loops.empty()) {

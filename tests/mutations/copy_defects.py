@@ -95,6 +95,13 @@ COPY = [
     ("kernels/copy/partition.cc",
      "plan_part(cut.extent - (parts - 1) * deal.grain);",
      "plan_part(deal.grain);", ENGINE),
+    # Parts that are kept must not be taken for others.
+    ("kernels/copy/part.cc", "recent.total_bytes == total_bytes &&",
+     "true &&", ["part_test"]),
+    ("kernels/copy/part.cc", "recent.copy == copy &&", "true &&",
+     ["part_test"]),
+    ("kernels/copy/part.cc", " && recent.machine == machine", "",
+     ["part_test"]),
     ("kernels/copy/byte_copy.cc",
      "if (outer.src_stride == loop.extent * loop.src_stride &&",
      "if (", ENGINE),

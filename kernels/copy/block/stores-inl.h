@@ -26,6 +26,7 @@ namespace HWY_NAMESPACE {
 template <bool kStream>
 class DirectStore {
  public:
+  static constexpr bool kPastCaches = kStream;
   static constexpr int64_t kStrips = 1;
   HWY_INLINE void Begin(int64_t) {}
   HWY_INLINE void Enter(int64_t, int64_t again, int64_t, int64_t) {
@@ -57,6 +58,7 @@ inline constexpr bool kRealigns = kHasLookup;
 template <int64_t kItem>
 class Realigner {
  public:
+  static constexpr bool kPastCaches = true;
   static constexpr int64_t kStrips = 1;
   // So many columns at a time: what is kept of them stays in the first cache.
   static constexpr int64_t kColumns = 128;
@@ -114,6 +116,7 @@ class Realigner {
 template <int64_t kItem>
 class PairingStore {
  public:
+  static constexpr bool kPastCaches = true;
   static constexpr int64_t kStrips = 2;
 
   HWY_INLINE void Begin(int64_t) {}

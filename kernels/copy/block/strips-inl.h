@@ -22,6 +22,16 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET != HWY_SCALAR
 
+// What to ask for ahead of strips that begin at row `a`. What stays in cache
+// asks for nothing, and had better not ask itself whether it does: without the
+// test for each step f32 is 1.05 times as fast in the mean of 8.
+template <class Store, int64_t kRows, int64_t kStep>
+HWY_INLINE StripsAhead<kRows, kStep> AheadOf(const Prefetcher& prefetcher,
+                                             const uint8_t* src, int64_t a) {
+  if constexpr (!Store::kPastCaches) return {};
+  return prefetcher.Strips<kRows, kStep>(src, a);
+}
+
 // Writes side A from item `a` to `end` in strips of kParts * kBytes, all of
 // them for `breadth` items of side B, then for the next; as many strips at a
 // time as `Store` puts together. The last items may overlap those before. If
@@ -42,7 +52,8 @@ HWY_INLINE void TransposeStripsAs(const Block& block, const uint8_t* src,
   const int64_t num_b = block.num_b, last = num_b - kItems;
   const int64_t* const offsets = block.rows;
   const int64_t* const columns = block.columns;
-  auto ahead = prefetcher.Strips<kStrips * kRows, kItems * kItem>(src, a);
+  auto ahead =
+      AheadOf<Store, kStrips * kRows, kItems * kItem>(prefetcher, src, a);
   // Rows that lie here and there are asked for one after the other.
   const int64_t lines =
       !kStrided && row_step == 0 ? prefetcher.Pace(block, kRows, kItems) : 0;
@@ -100,7 +111,7 @@ HWY_INLINE void TransposeStridedStrips(const Block& block, const uint8_t* src,
   constexpr int64_t kItems = kPieceBytes / kItem;
   const int64_t row_step = block.row_step, column_step = block.column_step;
   const int64_t num_b = block.num_b, last = num_b - kItems;
-  auto ahead = prefetcher.Strips<kRows, kPieceBytes>(src, a);
+  auto ahead = AheadOf<Store, kRows, kPieceBytes>(prefetcher, src, a);
   Store store;
   for (int64_t begin = 0; begin < num_b; begin += breadth) {
     const int64_t b_end = std::min(begin + breadth, num_b);
