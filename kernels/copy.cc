@@ -9,7 +9,7 @@
 #include "kernels/copy/gather/gather.h"
 #include "kernels/copy/memory/memory.h"
 #include "kernels/copy/narrow/narrow.h"
-#include "kernels/copy/partition.h"
+#include "kernels/copy/partition/partition.h"
 #include "kernels/copy/pieces/pieces.h"
 #include "kernels/copy/tasks.h"
 #include "kernels/copy/tiny.h"

@@ -15,6 +15,7 @@
 #include "kernels/copy/block/rows/compact-inl.h"
 #include "kernels/copy/block/rows/padded-inl.h"
 #include "kernels/copy/block/rows/rows-inl.h"
+#include "kernels/copy/block/rows/stream-inl.h"
 #include "kernels/copy/block/runs-inl.h"
 #include "kernels/copy/block/shuffle-inl.h"
 #include "kernels/copy/block/stores-inl.h"

@@ -47,6 +47,7 @@ struct Block {
   bool pairs;         // lines are streamed two of a column at a time
   bool realigns;  // columns that begin within lines are streamed in whole ones
   bool few_rows;  // are read side by side, though lines then take two strips
+  bool by_rows;   // items are moved in the order of the source
   // Lines of so many columns are written side by side: a multiple of a piece.
   int64_t breadth;
   Loop batch;

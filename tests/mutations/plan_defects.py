@@ -131,4 +131,23 @@ PLANS = [
      ["transpose_plan_test"]),
     ("kernels/copy/plan/spacing.h", "(item > 2 || row % (4 * way) != 0)",
      "true", ["transpose_plan_test"]),
+    # Parts that are kept must not be taken for others.
+    ("kernels/copy/partition/part.cc", "recent.total_bytes == total_bytes &&",
+     "true &&", ["part_test"]),
+    ("kernels/copy/partition/part.cc", "recent.copy == copy &&", "true &&",
+     ["part_test"]),
+    ("kernels/copy/partition/part.cc", " && recent.machine == machine", "",
+     ["part_test"]),
+    # In the order of the source.
+    ("kernels/copy/block/rows/rows-inl.h",
+     "const uint8_t* from = src + rows[a];",
+     "const uint8_t* from = src + rows[0] + a * block.row_step;",
+     ["by_rows_test"]),
+    ("kernels/copy/block/rows/rows-inl.h", "++a, to += a_step) {\n      const uint8_t* from = src + rows[a];",
+     "++a, to += block.item + 1) {\n      const uint8_t* from = src + rows[a];",
+     ["by_rows_test"]),
+    ("kernels/copy/plan/rows.cc", "16 * rows >= columns", "rows >= columns",
+     ["by_rows_test"]),
+    ("kernels/copy/plan/rows.cc", "(plan.item >= kByRowsItem || !compete)",
+     "true", ["by_rows_test"]),
 ]

@@ -8,7 +8,7 @@
 #include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/memory/memory.h"
-#include "kernels/copy/partition.h"
+#include "kernels/copy/partition/partition.h"
 #include "kernels/copy/pieces/bands.h"
 #include "kernels/copy/tasks.h"
 

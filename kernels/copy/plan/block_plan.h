@@ -102,6 +102,8 @@ struct BlockPlan {
   // read at a time, or each of their lines is fetched anew for every piece. Of
   // what is written in lines at once that gains nothing.
   bool few_rows = false;
+  // Items are moved row by row, in the order of the source.
+  bool by_rows = false;
   // Lines of the rows are best read whole, too, where instructions do that.
   Square squares = Square::kNone;
   // Lines are streamed two of a column at a time.

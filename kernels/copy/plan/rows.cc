@@ -51,10 +51,15 @@ constexpr int64_t kFewPlaces = 64;
 // and are so large.
 constexpr int64_t kFetchedRows = 256, kFetchedBytes = 256;
 
+// What goes by rows is cut so large. Columns a multiple of half a way apart
+// compete for places; items from here on suffer less by that than they gain.
+constexpr int64_t kByRowsBytes = 64 << 10, kByRowsItem = 256;
+
 // How many bytes of a row a block of rows reads. Past the caches, longer items
 // gain from more of them where rows are cut.
 int64_t RowBytes(const BlockPlan& plan) {
   if (plan.fetch) return kFetchedBytes;
+  if (plan.by_rows) return kByRowsBytes;
   if (!plan.stream) return std::max<int64_t>(2048, kRowBytes / plan.a.block);
   const int64_t row = plan.b.extent * plan.item;
   const int64_t part = plan.item < 4 * kLineBytes ? 1024 : 2048;
@@ -76,6 +81,22 @@ void KeepLines(BlockPlan& plan, const Machine& machine) {
   } else if (!plan.stream && places <= kFewPlaces && !IsPadded(plan.item)) {
     plan.a.block = std::min(plan.a.block, places);
   }
+}
+
+// Whether the items of tiles are best moved in the order of the source: once
+// the second cache does not hold both sides, a core foresees one stream that
+// it reads better than where it writes matters. Not if rows are few, which it
+// foresees as well, or few beside columns that hardly go on. Measured without
+// lookups only.
+bool GoesByRows(const BlockPlan& plan, int64_t total_bytes,
+                const Machine& machine) {
+  if (machine.LooksUp() || plan.stream || total_bytes < machine.l2 / 2 ||
+      !plan.columns.empty() || plan.item < kLineBytes / 2)
+    return false;
+  const int64_t rows = plan.a.extent, columns = plan.b.extent;
+  const bool compete = plan.b.loops[0].dst_stride % (machine.l1_way / 2) == 0;
+  return rows > 8 && 16 * rows >= columns &&
+         (plan.item >= kByRowsItem || !compete);
 }
 
 // Whether the source comes in as few streams, which a core foresees, and goes
@@ -143,9 +164,11 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (plan.columns.empty() && jumps) plan.lead = kMaxOffsets;
   if (plan.stream && !b && !items_are_lines && plan.item < kPage)
     plan.lead = 1 + kRunsAhead / plan.item;
+  plan.by_rows = tiles && GoesByRows(plan, total_bytes, machine);
   const int64_t column = plan.a.extent * plan.item;
   const bool whole = plan.realigns && column <= kRealignedColumn;
   const int64_t a_bytes = !tiles         ? kRunsBytes / 4
+                          : plan.by_rows ? kByRowsBytes
                           : !plan.stream ? 4096
                           : whole        ? std::max<int64_t>(column, 2048)
                                          : 2048;
@@ -158,7 +181,7 @@ void PlanRows(BlockPlan& plan, Loops& loops, int64_t total_bytes,
     plan.a.block = column < 2 * a_bytes && plan.a.extent <= kMaxOffsets
                        ? plan.a.extent
                        : EqualPart(plan.a.extent, plan.a.block);
-  if (tiles) KeepLines(plan, machine);
+  if (tiles && !plan.by_rows) KeepLines(plan, machine);
   Cut(plan.b, plan.item, RowBytes(plan));
   Repeat(plan, loops, plan.fetch ? 1 : tiles ? kRepeatBytes : kRunsBytes);
   plan.outer = loops;

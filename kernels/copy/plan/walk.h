@@ -81,6 +81,7 @@ class BlockWalk {
     block.pairs = plan_.pairs;
     block.realigns = plan_.realigns;
     block.few_rows = plan_.few_rows;
+    block.by_rows = plan_.by_rows;
     block.breadth = plan_.breadth;
     block.batch = {t.size, plan_.batch.src_stride, plan_.batch.dst_stride};
     Advance();

@@ -1,6 +1,6 @@
-// Claims of kernels/copy/exchange.h: which copies are exchanges, and that each
-// byte of them goes where it belongs.
-#include "kernels/copy/exchange.h"
+// Claims of kernels/copy/partition/exchange.h: which copies are exchanges, and
+// that each byte of them goes where it belongs.
+#include "kernels/copy/partition/exchange.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
-// Claims of kernels/copy/part.h: what is kept of the parts a thread had lately,
-// and that none is taken for another.
-#include "kernels/copy/part.h"
+// Claims of kernels/copy/partition/part.h: what is kept of the parts a thread
+// had lately, and that none is taken for another.
+#include "kernels/copy/partition/part.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
-// Claims of kernels/copy/plan/rows.h and of kernels/copy/columns.h: how items
-// that registers do not transpose are cut into blocks, streamed and taken
-// apart; and when those are streamed that vectors interleave.
+// Claims of kernels/copy/plan/rows.h and of kernels/copy/partition/columns.h:
+// how items that registers do not transpose are cut into blocks, streamed and
+// taken apart; and when those are streamed that vectors interleave.
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/copy/columns.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/partition/columns.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/rows.h"
 

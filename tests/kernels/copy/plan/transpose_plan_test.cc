@@ -71,7 +71,7 @@ TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
   EXPECT_EQ(plan(24, 3 * 2048, in_cache).a.block, 16);
   EXPECT_EQ(plan(10, 15 * 512, in_cache).a.block, 64);
   EXPECT_EQ(plan(10, 15 * 256, in_cache).a.block, 200);
-  EXPECT_EQ(plan(96, 3 * 4096, in_cache).a.block, 42);  // whole lines: 4 KiB
+  EXPECT_EQ(plan(96, 3 * 4096, 1 << 18).a.block, 42);  // whole lines: 4 KiB
   EXPECT_EQ(plan(32, 3 * 4096, in_cache, 256).a.block, 8);
   EXPECT_EQ(plan(33, 11 * 4096, in_cache, 256).a.block, 124);  // 4 KiB
   EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);

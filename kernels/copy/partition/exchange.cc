@@ -1,4 +1,4 @@
-#include "kernels/copy/exchange.h"
+#include "kernels/copy/partition/exchange.h"
 
 #include <algorithm>
 #include <cstddef>

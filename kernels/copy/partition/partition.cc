@@ -1,4 +1,4 @@
-#include "kernels/copy/partition.h"
+#include "kernels/copy/partition/partition.h"
 
 #include <algorithm>
 #include <numeric>
@@ -7,11 +7,11 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/block.h"
-#include "kernels/copy/columns.h"
 #include "kernels/copy/digits/digits.h"
-#include "kernels/copy/exchange.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/part.h"
+#include "kernels/copy/partition/columns.h"
+#include "kernels/copy/partition/exchange.h"
+#include "kernels/copy/partition/part.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/even.h"
 #include "kernels/copy/tasks.h"

@@ -8,7 +8,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/partition.h"
+#include "kernels/copy/partition/partition.h"
 #include "kernels/copy/plan/block_plan.h"
 
 namespace axis {

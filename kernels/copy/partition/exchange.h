@@ -8,7 +8,7 @@
 
 #include "kernels/copy/byte_copy.h"
 #include "kernels/copy/machine.h"
-#include "kernels/copy/partition.h"
+#include "kernels/copy/partition/partition.h"
 
 namespace axis {
 

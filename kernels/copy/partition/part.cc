@@ -1,12 +1,12 @@
-#include "kernels/copy/part.h"
+#include "kernels/copy/partition/part.h"
 
 #include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "kernels/copy/block.h"
-#include "kernels/copy/exchange.h"
 #include "kernels/copy/machine.h"
+#include "kernels/copy/partition/exchange.h"
 #include "kernels/copy/tasks.h"
 
 namespace axis {
