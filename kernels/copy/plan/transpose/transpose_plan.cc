@@ -32,9 +32,9 @@ constexpr int64_t kStreamedBlock = 64 << 10;
 constexpr int64_t kStreamedRun = 1 << 10;
 constexpr int64_t kStreamedRow = 4 << 10;
 
-// In cache, blocks of few columns have runs as long as makes them so large, and
-// those that write whole lines read as much of each row: they take a while to
-// begin. Measured without lookups only.
+// In cache, blocks of few columns have runs as long as makes them so large, for
+// they take a while to begin; items that are written two vectors of a column at
+// a time have runs and rows of this length. Measured without lookups only.
 constexpr int64_t kCachedBlock = 256 << 10;
 constexpr int64_t kCachedRun = 4 << 10;
 
@@ -72,11 +72,10 @@ bool IsStaged(const BlockPlan& plan, const Transposition& t) {
   return plan.stage && !t.spacing.wide && !plan.fetch;
 }
 
-// Whether whole lines are written at once.
+// Whether columns are written a line at a time, wherever those begin.
 bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
   return spacing.halves && plan.item >= 4 && plan.b.num_loops == 1 &&
-         plan.columns.empty() && plan.a.extent * plan.item % kLineBytes == 0 &&
-         spacing.ColumnsAreLines();
+         plan.columns.empty();
 }
 
 // Lets columns take in the loops that continue them.
@@ -170,9 +169,10 @@ bool CutFewColumns(BlockPlan& plan, const Spacing& spacing) {
 void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
   if (CutFewColumns(plan, spacing)) return;
   const int64_t item = plan.item;
-  const int64_t b_bytes =
-      WritesLines(plan, spacing) ? kCachedRun : runs.b_bytes;
-  Cut(plan.b, item, b_bytes);
+  const bool lines = WritesLines(plan, spacing);
+  Cut(plan.b, item, lines ? kCachedRun : runs.b_bytes);
+  if (lines && plan.breadth == kMaxOffsets)
+    return Cut(plan.a, item, kCachedRun);
   const int64_t row = std::min(plan.b.extent * item, runs.b_bytes);
   Cut(plan.a, item,
       std::clamp(kCachedBlock / row, runs.a_bytes,

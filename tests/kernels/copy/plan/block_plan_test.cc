@@ -70,16 +70,16 @@ TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
                       machine);
   };
   // Of few columns, runs of up to 4 KiB, as many as make 512 times 512 bytes.
-  EXPECT_EQ(plan(4, 5000, 16).a.block, 1024);
-  EXPECT_EQ(plan(4, 5000, 32).a.block, 512);
-  EXPECT_EQ(plan(4, 5000, 64).a.block, 256);
-  EXPECT_EQ(plan(4, 5000, 140).a.block, 128);
-  EXPECT_EQ(plan(4, 1000, 1000).a.block, 128);
-  // Where whole lines are written, 4 KiB of each row.
-  EXPECT_EQ(plan(4, 32, 5000).b.block, 1024);
-  EXPECT_EQ(plan(8, 40, 5000).b.block, 512);
-  EXPECT_EQ(plan(4, 31, 5000).b.block, 128);
+  EXPECT_EQ(plan(2, 5000, 64).a.block, 1024);
+  EXPECT_EQ(plan(2, 5000, 290).a.block, 256);
   EXPECT_EQ(plan(2, 64, 5000).b.block, 256);
+  // Where a column gets two stores at a time, 4 KiB of each and of each row.
+  EXPECT_EQ(plan(4, 5000, 140).a.block, 1024);
+  EXPECT_EQ(plan(8, 1000, 600).a.block, 512);
+  EXPECT_EQ(plan(8, 40, 5000).b.block, 512);
+  EXPECT_EQ(plan(4, 31, 5000).b.block, 1024);
+  // But 512 bytes of columns that are written a few side by side.
+  EXPECT_EQ(plan(4, 1024, 1000).a.block, 128);
   // Not where that takes more than two stores of each.
   EXPECT_EQ(plan(4, 32, 5000, {.vector = 16}).b.block, 128);
   // Neither is measured with lookups.
