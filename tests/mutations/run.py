@@ -36,10 +36,13 @@ def sync(tree: pathlib.Path) -> None:
     names = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in names.splitlines():
+    files = {name for name in names.splitlines() if (ROOT / name).is_file()}
+    for folder in tree.iterdir() if tree.exists() else []:
+        for path in folder.rglob("*") if folder.name != "build" else []:
+            if path.is_file() and str(path.relative_to(tree)) not in files:
+                path.unlink()  # else what has moved would be built twice
+    for name in files:
         source, target = ROOT / name, tree / name
-        if not source.is_file():
-            continue
         if target.exists() and target.read_bytes() == source.read_bytes():
             continue
         target.parent.mkdir(parents=True, exist_ok=True)

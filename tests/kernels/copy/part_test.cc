@@ -16,6 +16,7 @@ namespace {
 
 using testing::EveryTarget;
 
+// What an operation writes; twice as much is still for one worker.
 constexpr int64_t kTotal = 1 << 16;
 
 // The transposition of a matrix.
@@ -52,7 +53,7 @@ TEST(PartTest, IsKeptForTheSameCopy) {
 
 TEST(PartTest, DependsOnWhatTheWholeOperationWrites) {
   const Part* const part = &RecentPart(Matrix(4, 41, 31), kTotal);
-  EXPECT_NE(&RecentPart(Matrix(4, 41, 31), int64_t{1} << 30), part);
+  EXPECT_NE(&RecentPart(Matrix(4, 41, 31), 2 * kTotal), part);
 }
 
 TEST(PartTest, DependsOnTheInstructions) {
