@@ -147,7 +147,7 @@ PLANS = [
      "const uint8_t* from = src + rows[0] + a * block.row_step;",
      ["by_rows_test"]),
     ("kernels/copy/block/rows/rows-inl.h", "++a, to += a_step) {\n      const uint8_t* from = src + rows[a];",
-     "++a, to += block.item + 1) {\n      const uint8_t* from = src + rows[a];",
+     "++a, to += a_step + 1) {\n      const uint8_t* from = src + rows[a];",
      ["by_rows_test"]),
     ("kernels/copy/plan/rows.cc", "16 * rows >= columns", "rows >= columns",
      ["by_rows_test"]),
