@@ -44,16 +44,20 @@ constexpr int64_t kEvenColumn = 16 << 10;
 constexpr int64_t kRealignedStep = 16;
 
 // Rows compete if no more than so many of them have places in the first cache;
-// half as many if the plan is to bring them together.
+// half as many if the plan is to bring them together, or a quarter with
+// lookups.
 constexpr int64_t kFewPlaces = 64;
 
 // Where they compete past the caches, blocks of them are read to scratch first,
 // and are so large.
 constexpr int64_t kFetchedRows = 256, kFetchedBytes = 256;
 
-// What goes by rows is cut so large. Columns a multiple of half a way apart
-// compete for places; items from here on suffer less by that than they gain.
+// What goes by rows is cut so large. Without lookups columns a multiple of half
+// a way apart compete for places, but items from kByRowsItem on suffer less by
+// that than they gain. With lookups items gain from kByRowsLookedUp on, those
+// shorter than lines of so many rows.
 constexpr int64_t kByRowsBytes = 64 << 10, kByRowsItem = 256;
+constexpr int64_t kByRowsLookedUp = 36, kByRowsMany = 128;
 
 // How many bytes of a row a block of rows reads. Past the caches, longer items
 // gain from more of them where rows are cut.
@@ -69,13 +73,15 @@ int64_t RowBytes(const BlockPlan& plan) {
 
 // Cuts the rows of tiles of items that are shorter than lines, so that they
 // find their lines in the first cache until all of their items are moved. With
-// lookups that gains up to half a line.
+// lookups those of pixels gain nothing, of which several are read at a time.
 void KeepLines(BlockPlan& plan, const Machine& machine) {
-  const int64_t most = machine.LooksUp() ? kLineBytes / 2 : kLineBytes - 1;
   const int64_t row = plan.b.extent * plan.item;
-  if (plan.item > most || !plan.columns.empty() || row < kLongRow) return;
+  if (plan.item >= kLineBytes || !plan.columns.empty() || row < kLongRow ||
+      (machine.LooksUp() && IsPadded(plan.item)))
+    return;
   const int64_t places = PlacesFor(plan.a.loops[0].src_stride, machine);
-  plan.fetch = plan.stream && places <= kFewPlaces / 2;
+  plan.fetch = plan.stream &&
+               places <= (machine.LooksUp() ? kFewPlaces / 4 : kFewPlaces / 2);
   if (plan.fetch) {
     plan.a.block = std::min(plan.a.block, kFetchedRows);
   } else if (!plan.stream && places <= kFewPlaces && !IsPadded(plan.item)) {
@@ -86,17 +92,22 @@ void KeepLines(BlockPlan& plan, const Machine& machine) {
 // Whether the items of tiles are best moved in the order of the source: once
 // the second cache does not hold both sides, a core foresees one stream that
 // it reads better than where it writes matters. Not if rows are few, which it
-// foresees as well, or few beside columns that hardly go on. Measured without
-// lookups only.
+// foresees as well, or few beside columns that hardly go on; nor if the lines
+// of columns evict each other before the next row goes on with them.
 bool GoesByRows(const BlockPlan& plan, int64_t total_bytes,
                 const Machine& machine) {
-  if (machine.LooksUp() || plan.stream || total_bytes < machine.l2 / 2 ||
-      !plan.columns.empty() || plan.item < kLineBytes / 2)
-    return false;
   const int64_t rows = plan.a.extent, columns = plan.b.extent;
-  const bool compete = plan.b.loops[0].dst_stride % (machine.l1_way / 2) == 0;
-  return rows > 8 && 16 * rows >= columns &&
-         (plan.item >= kByRowsItem || !compete);
+  if (plan.stream || total_bytes < machine.l2 / 2 || !plan.columns.empty() ||
+      rows <= 8)
+    return false;
+  const int64_t column = plan.b.loops[0].dst_stride;
+  if (!machine.LooksUp())
+    return plan.item >= kLineBytes / 2 && 16 * rows >= columns &&
+           (plan.item >= kByRowsItem || column % (machine.l1_way / 2) != 0);
+  if (PlacesFor(column, machine) < std::min(columns, kFewPlaces)) return false;
+  if (plan.item < kLineBytes)
+    return plan.item >= kByRowsLookedUp && rows >= kByRowsMany;
+  return plan.item >= kByRowsItem || 4 * rows >= columns;
 }
 
 // Whether the source comes in as few streams, which a core foresees, and goes

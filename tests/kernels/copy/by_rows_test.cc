@@ -74,10 +74,33 @@ TEST(ByRowsTest, TilesAreOnceTheSecondCacheDoesNotHoldBothSides) {
   EXPECT_TRUE(goes_by_rows({.item = 256, .b = 12, .r = 96}));
 }
 
-TEST(ByRowsTest, NoneAreWithLookups) {
+TEST(ByRowsTest, WithLookupsOnlyWhereColumnsLeaveEachOtherTheirPlaces) {
   const Machine machine = {.l2 = 512 << 10, .shuffle = 256};
-  EXPECT_FALSE(
-      Tiles({.item = 48, .b = 12, .r = 100}).PlanFor(1 << 20, machine).by_rows);
+  const auto goes_by_rows = [&](const Tiles& tiles,
+                                int64_t total_bytes = 1 << 20) {
+    return tiles.PlanFor(total_bytes, machine).by_rows;
+  };
+  const Tiles tiles = {.item = 48, .b = 12, .r = 128};
+  EXPECT_TRUE(goes_by_rows(tiles));
+  EXPECT_TRUE(goes_by_rows(tiles, 256 << 10));
+  EXPECT_FALSE(goes_by_rows(tiles, (256 << 10) - 1));
+  EXPECT_FALSE(goes_by_rows(tiles, int64_t{1} << 30)) << "is streamed";
+  // Shorter than lines, of many rows only.
+  EXPECT_FALSE(goes_by_rows({.item = 48, .b = 12, .r = 127}));
+  EXPECT_TRUE(goes_by_rows({.item = 36, .b = 12, .r = 128}));
+  EXPECT_FALSE(goes_by_rows({.item = 35, .b = 12, .r = 128}));
+  // Longer ones, unless columns hardly go on.
+  EXPECT_TRUE(goes_by_rows({.item = 64, .b = 36, .r = 9}));
+  EXPECT_FALSE(goes_by_rows({.item = 64, .b = 32, .r = 8}));
+  EXPECT_FALSE(goes_by_rows({.item = 64, .b = 37, .r = 9}));
+  EXPECT_FALSE(goes_by_rows({.item = 255, .b = 37, .r = 9}));
+  EXPECT_TRUE(goes_by_rows({.item = 256, .b = 37, .r = 9}));
+  // 16 places for columns of 6 KiB, 32 of 3 KiB, 64 of 2.5 KiB.
+  EXPECT_TRUE(goes_by_rows({.item = 64, .b = 16, .r = 96}));
+  EXPECT_FALSE(goes_by_rows({.item = 64, .b = 17, .r = 96}));
+  EXPECT_FALSE(goes_by_rows({.item = 64, .b = 100, .r = 48}));
+  EXPECT_TRUE(goes_by_rows({.item = 64, .b = 100, .r = 40}));
+  EXPECT_FALSE(goes_by_rows({.item = 256, .b = 17, .r = 24}));
 }
 
 TEST(ByRowsTest, EachItemGoesWhereItBelongs) {

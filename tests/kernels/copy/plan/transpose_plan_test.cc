@@ -72,8 +72,7 @@ TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
   EXPECT_EQ(plan(10, 15 * 512, in_cache).a.block, 64);
   EXPECT_EQ(plan(10, 15 * 256, in_cache).a.block, 200);
   EXPECT_EQ(plan(96, 3 * 4096, 1 << 18).a.block, 42);  // whole lines: 4 KiB
-  EXPECT_EQ(plan(32, 3 * 4096, in_cache, 256).a.block, 8);
-  EXPECT_EQ(plan(33, 11 * 4096, in_cache, 256).a.block, 124);  // 4 KiB
+  EXPECT_EQ(plan(35, 35 * 4096, in_cache, 256).a.block, 8);
   EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);
   const ByteCopy narrow{12, {{21, 12, 2400}, {200, 4096, 12}}};
   EXPECT_EQ(PlanBlocks(narrow, {}, in_cache, {.shuffle = 64}).a.block, 200);
@@ -88,8 +87,9 @@ TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
   EXPECT_TRUE(plan(3, 3 * 1024, in_memory).fetch);
   EXPECT_EQ(plan(3, 3 * 1024, in_memory).b.block, 84);  // of 256 bytes
   EXPECT_FALSE(plan(3, 3 * 512, in_memory).fetch);
-  EXPECT_TRUE(plan(3, 3 * 1024, in_memory, 256).fetch);
-  EXPECT_FALSE(plan(33, 11 * 4096, in_memory, 256).fetch);
+  EXPECT_FALSE(plan(3, 3 * 4096, in_memory, 256).fetch);
+  EXPECT_TRUE(plan(33, 33 * 2048, in_memory, 256).fetch);
+  EXPECT_FALSE(plan(33, 33 * 1024, in_memory, 256).fetch);
 }
 
 TEST(TransposePlanTest, FewColumnsThatCompeteWhereStoresAreWide) {
