@@ -21,6 +21,14 @@ namespace {
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
 
+// With lookups blocks take less time: too small are those before so little, or
+// with rows below a line if one repetition is so small.
+constexpr int64_t kLookedUpBytes = 6 << 10;
+constexpr int64_t kLookedUpBlock = 2 << 10;
+
+// Nothing is too much for blocks that begin anew after so little.
+constexpr int64_t kTinyBytes = 1 << 10;
+
 // Blocks with no more items of 1, 2, 4 and 8 bytes on a side take longer than
 // windows; of rows that lie apart, there may be more.
 constexpr int64_t kMostItems[] = {6, 7, 3, 3};
@@ -56,15 +64,36 @@ struct Sides {
   explicit Sides(const BlockPlan& plan) {
     const int64_t a = plan.a.extent * plan.item;
     const int64_t b = plan.b.extent * plan.item;
+    row = b;
     shorter = std::min(a, b);
-    in_one_go = a * plan.b.extent * plan.batch.extent;
-    are_packed =
-        std::max(a, b) < kLineBytes / 2 && plan.b.loops[0].dst_stride == a;
+    longer = std::max(a, b);
+    repetition = a * plan.b.extent;
+    in_one_go = repetition * plan.batch.extent;
+    are_packed = longer < kLineBytes / 2 && plan.b.loops[0].dst_stride == a;
   }
-  int64_t shorter;
+  int64_t row, shorter, longer;
+  int64_t repetition;
   int64_t in_one_go;  // before the next ones begin
   bool are_packed;    // small matrices that follow one another
 };
+
+bool Interleaves(const BlockPlan& plan) {
+  return plan.kernel == Kernel::kInterleave ||
+         plan.kernel == Kernel::kDeinterleave;
+}
+
+// Whether a side has so few items that blocks take longer than windows.
+bool HasFewItems(const BlockPlan& plan) {
+  const size_t width = plan.item == 1   ? 0
+                       : plan.item == 2 ? 1
+                       : plan.item == 4 ? 2
+                                        : 3;
+  const bool rows_apart = plan.a.num_loops > 1;
+  const int64_t most = rows_apart && plan.b.extent < plan.a.extent
+                           ? kMostOfRows[width]
+                           : kMostItems[width];
+  return std::min(plan.a.extent, plan.b.extent) <= most;
+}
 
 bool Shuffles(std::span<const uint8_t> places) {
   for (size_t i = 0; i < places.size(); ++i)
@@ -112,15 +141,19 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
 }
 
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
-  const bool interleaves = plan.kernel == Kernel::kInterleave ||
-                           plan.kernel == Kernel::kDeinterleave;
+  const bool interleaves = Interleaves(plan);
   if (!plan.columns.empty() ||
       (plan.kernel != Kernel::kTranspose && !interleaves))
     return false;
   const Sides sides(plan);
-  // With lookups not measured: so only where blocks are smallest.
-  if (machine.LooksUp())
-    return sides.shorter < kPiece && sides.in_one_go <= kInterleavedBytes;
+  if (machine.LooksUp()) {
+    const bool small =
+        sides.shorter < kPiece ||
+        (sides.row < kLineBytes && sides.repetition <= kLookedUpBlock);
+    return plan.item < kPiece &&
+           (sides.in_one_go <= kLookedUpBytes ||
+            (!interleaves && small && sides.in_one_go <= kTransposedBytes));
+  }
   if (sides.shorter < kLineBytes &&
       sides.in_one_go <= (interleaves ? kInterleavedBytes : kTransposedBytes))
     return true;
@@ -136,22 +169,23 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
 }
 
 Wanted WindowsFor(const BlockPlan& plan, const Machine& machine) {
-  if (!plan.columns.empty() || plan.kernel != Kernel::kTranspose ||
-      machine.LooksUp() || plan.item >= kPiece)
+  const bool transposes = plan.kernel == Kernel::kTranspose;
+  if (!plan.columns.empty() || !(transposes || Interleaves(plan)) ||
+      plan.item >= kPiece)
     return Wanted::kNone;
   const Sides sides(plan);
-  const bool rows_apart = plan.a.num_loops > 1;
-  if (!rows_apart && plan.b.num_loops == 1 &&
-      sides.in_one_go > kInterleavedBytes)
+  const bool one_matrix = plan.a.num_loops == 1 && plan.b.num_loops == 1;
+  if (machine.LooksUp()) {
+    if (sides.in_one_go <= kTinyBytes &&
+        (!one_matrix || sides.longer < kLineBytes))
+      return Wanted::kAny;
+    if (!transposes || one_matrix || !HasFewItems(plan)) return Wanted::kNone;
+    return sides.in_one_go <= kInterleavedBytes ? Wanted::kAny
+                                                : Wanted::kLookedUp;
+  }
+  if (!transposes || (one_matrix && sides.in_one_go > kInterleavedBytes))
     return Wanted::kNone;
-  const size_t width = plan.item == 1   ? 0
-                       : plan.item == 2 ? 1
-                       : plan.item == 4 ? 2
-                                        : 3;
-  const int64_t most = rows_apart && plan.b.extent < plan.a.extent
-                           ? kMostOfRows[width]
-                           : kMostItems[width];
-  if (std::min(plan.a.extent, plan.b.extent) <= most) return Wanted::kAny;
+  if (HasFewItems(plan)) return Wanted::kAny;
   return sides.shorter < kPiece ? Wanted::kLookedUp : Wanted::kNone;
 }
 

@@ -158,11 +158,27 @@ TEST(DigitsTest, ShortSidesAreTooSmallWhereOthersLieApart) {
   EXPECT_TRUE(WithoutLookups(plan));
 }
 
-TEST(DigitsTest, WithLookupsOnlyTheSmallestBlocksAreTooSmall) {
+TEST(DigitsTest, WithLookupsBlocksAreTooSmallBeforeLittle) {
   constexpr Machine kMachine = {.shuffle = kMaxShuffle};
-  EXPECT_TRUE(AreTooSmall(Blocks(Kernel::kTranspose, 4, 2, 64, 8), kMachine));
-  EXPECT_FALSE(AreTooSmall(Blocks(Kernel::kTranspose, 4, 4, 64, 2), kMachine));
-  EXPECT_FALSE(AreTooSmall(Blocks(Kernel::kTranspose, 4, 2, 64, 9), kMachine));
+  const auto are_too_small = [&](Kernel kernel, int64_t item, int64_t a,
+                                 int64_t b, int64_t repetitions) {
+    return AreTooSmall(Blocks(kernel, item, a, b, repetitions), kMachine);
+  };
+  // 6 KiB, whatever the sides.
+  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 16, 24, 4));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 16, 24, 5));
+  EXPECT_TRUE(are_too_small(Kernel::kInterleave, 4, 2, 64, 12));
+  EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 13));
+  EXPECT_FALSE(are_too_small(Kernel::kDeinterleave, 4, 34, 3, 20));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 16, 2, 2, 2));
+  // 64 KiB of sides below a vector, or of rows below a line and blocks of 2.
+  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 3, 512, 10));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 3, 512, 11));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 4, 512, 2));
+  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 34, 15, 32));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 34, 15, 33));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 35, 15, 31));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 31, 16, 31));
 }
 
 TEST(DigitsTest, EveryByteGoesWhereItBelongsAndNothingElseIsTouched) {

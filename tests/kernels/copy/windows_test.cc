@@ -52,7 +52,6 @@ TEST(WindowsTest, TheyAreForNothingThatBlocksDoFaster) {
   BlockPlan plan = Blocks(Kernel::kTranspose, 4, 3, 7, 48);
   plan.a.num_loops = plan.b.num_loops = 1;
   EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kAny);
-  EXPECT_EQ(WindowsFor(plan, {.shuffle = kMaxShuffle}), Wanted::kNone);
   // Matrices of which many follow one another.
   plan.batch.extent = 49;
   EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kNone);
@@ -67,6 +66,36 @@ TEST(WindowsTest, TheyAreForNothingThatBlocksDoFaster) {
   plan.columns = {};
   plan.kernel = Kernel::kInterleave;
   EXPECT_EQ(WindowsFor(plan, kNoLookups), Wanted::kNone);
+}
+
+TEST(WindowsTest, WithLookupsTheyAreForLittleOrFewItemsOfSeveralLoops) {
+  constexpr Machine kLookups{.shuffle = kMaxShuffle};
+  auto wanted = [&](Kernel kernel, int64_t item, int64_t a, int a_loops,
+                    int64_t b, int b_loops, int64_t repetitions) {
+    BlockPlan plan = Blocks(kernel, item, a, b, repetitions);
+    plan.a.num_loops = a_loops;
+    plan.b.num_loops = b_loops;
+    return WindowsFor(plan, kLookups);
+  };
+  constexpr Kernel kTranspose = Kernel::kTranspose;
+  // 1 KiB, of matrices with sides below a line.
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 8, 1, 8), Wanted::kAny);
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 8, 1, 9), Wanted::kNone);
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 15, 1, 1), Wanted::kAny);
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 16, 1, 1), Wanted::kNone);
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 16, 2, 4), Wanted::kAny);
+  EXPECT_EQ(wanted(kTranspose, 4, 4, 1, 16, 2, 5), Wanted::kNone);
+  EXPECT_EQ(wanted(Kernel::kInterleave, 4, 2, 1, 16, 2, 8), Wanted::kAny);
+  EXPECT_EQ(wanted(Kernel::kInterleave, 4, 2, 1, 16, 2, 9), Wanted::kNone);
+  EXPECT_EQ(wanted(Kernel::kDeinterleave, 4, 16, 2, 2, 1, 8), Wanted::kAny);
+  EXPECT_EQ(wanted(Kernel::kRows, 4, 4, 2, 4, 2, 1), Wanted::kNone);
+  EXPECT_EQ(wanted(kTranspose, 16, 2, 2, 2, 2, 1), Wanted::kNone);
+  // Few items: up to 4 KiB put together, beyond that looked up.
+  EXPECT_EQ(wanted(kTranspose, 4, 256, 2, 4, 1, 1), Wanted::kAny);
+  EXPECT_EQ(wanted(kTranspose, 4, 256, 2, 4, 1, 2), Wanted::kLookedUp);
+  EXPECT_EQ(wanted(kTranspose, 4, 256, 1, 3, 1, 2), Wanted::kNone);
+  EXPECT_EQ(wanted(kTranspose, 4, 256, 2, 7, 1, 2), Wanted::kNone);
+  EXPECT_EQ(wanted(kTranspose, 1, 15, 1, 300, 2, 2), Wanted::kNone);
 }
 
 TEST(WindowsTest, TheyArePutTogetherOfItemsWhereSourcesHaveLessThanTwo) {
