@@ -165,6 +165,37 @@ HWY_INLINE void TransposePieces(Row row, Column column, const Store& store,
   }
 }
 
+// Loads a piece of each of as many rows as kItems vectors of kBytes hold, and
+// transposes them: rows that are `step` apart, from `src` on.
+template <int64_t kBytes, int64_t kItem, size_t kItems, class V>
+HWY_INLINE void LoadTransposed(const uint8_t* src, int64_t step,
+                               V (&x)[kItems]) {
+  RowLoader<kBytes, kItem> rows(src, step);
+  HWY_UNROLL(16)
+  for (V& each : x) each = rows.Next();
+  TransposeBlocks(VectorOf<kBytes, kItem>(), x);
+}
+
+// As TransposePieces() of rows and columns that follow one another, of which
+// there are more than registers: one address goes from each to the next.
+template <int64_t kBytes, int64_t kItem, int64_t kParts, class Store>
+HWY_INLINE void TransposeInOrder(const uint8_t* src, int64_t row_step,
+                                 uint8_t* dst, int64_t column_step,
+                                 const Store& store) {
+  constexpr int64_t kItems = kPieceBytes / kItem;
+  const VectorOf<kBytes, kItem> d;
+  hn::Vec<decltype(d)> x[kItems], y[kItems];
+  LoadTransposed<kBytes, kItem>(src, row_step, x);
+  if constexpr (kParts == 2)
+    LoadTransposed<kBytes, kItem>(src + kBytes / kItem * row_step, row_step, y);
+  HWY_UNROLL(16)
+  for (int64_t i = 0; i < kItems; ++i) {
+    store.Put(i, x[i], d, dst);
+    if constexpr (kParts == 2) store.Put(i, y[i], d, dst + kBytes);
+    dst = Hidden(dst + column_step);
+  }
+}
+
 #endif  // HWY_TARGET != HWY_SCALAR
 
 }  // namespace HWY_NAMESPACE

@@ -136,14 +136,14 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool squares = block.squares != Square::kNone;
   // Whole lines are better written at once, but of small items.
   const bool sweeps = SweepsColumns(block) && (kItem <= 2 || !AreLines(block));
-  // Two stores of a column at a time pay in cache, though its lines begin
+  // A line of a column at a time pays in cache, though its lines begin
   // elsewhere: not of small items, which take as long to be transposed.
-  const bool in_twos = kVectorBytes == kLineBytes / 2 && kItem >= 4 &&
-                       !block.stream && !block.few_rows &&
-                       block.num_a * kItem >= 2 * kLineBytes &&
-                       block.num_b * kItem > kFewBytes;
+  const bool by_lines = 2 * kVectorBytes >= kLineBytes && kItem >= 4 &&
+                        !block.stream && !block.few_rows &&
+                        block.num_a * kItem >= 2 * kLineBytes &&
+                        block.num_b * kItem > kFewBytes;
   const bool few =
-      strips && !squares && !in_twos && block.row_step != 0 &&
+      strips && !squares && !by_lines && block.row_step != 0 &&
       block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
       block.num_a * kItem >= kVectorBytes && !block.stream;
@@ -154,7 +154,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   const bool realign = kRealigns && long_enough && !are_lines &&
                        block.realigns && AreAligned(block);
   const bool lines = are_lines || realign ||
-                     (long_enough && (in_twos || (squares && !block.stream)));
+                     (long_enough && (by_lines || (squares && !block.stream)));
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* const src = block.src + t * block.batch.src_stride;
     uint8_t* const dst = block.dst + t * block.batch.dst_stride;

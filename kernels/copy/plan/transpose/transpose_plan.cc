@@ -72,10 +72,16 @@ bool IsStaged(const BlockPlan& plan, const Transposition& t) {
   return plan.stage && !t.spacing.wide && !plan.fetch;
 }
 
-// Whether columns are written a line at a time, wherever those begin.
+// Whether columns are written a line at a time, wherever those begin. Where a
+// store writes one, not if columns compete.
 bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
-  return spacing.halves && plan.item >= 4 && plan.b.num_loops == 1 &&
-         plan.columns.empty();
+  if (!spacing.halves || plan.item < 4 || plan.b.num_loops > 1 ||
+      !plan.columns.empty())
+    return false;
+  return !spacing.wide ||
+         (plan.squares == Square::kNone && spacing.column % spacing.way != 0 &&
+          plan.a.extent * plan.item >= 2 * kLineBytes &&
+          plan.b.extent * plan.item > kFewBytes);
 }
 
 // Lets columns take in the loops that continue them.
@@ -232,7 +238,8 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   runs = ChooseInRegisters(plan, t, run, runs);
   if (staged) {
     CutStreamed(plan, t.no_gaps, runs.a_bytes);
-  } else if (!t.stream && !spacing.wide && !plan.fetch) {
+  } else if (!t.stream && !plan.fetch &&
+             (!spacing.wide || WritesLines(plan, spacing))) {
     CutCached(plan, spacing, runs);
   } else {
     CutBlocks(plan, t, runs);

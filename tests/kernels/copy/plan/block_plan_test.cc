@@ -62,31 +62,6 @@ TEST(BlockPlanTest, RowsThatFollowOneAnotherAreReadWholeWithoutLookups) {
   EXPECT_EQ(PlanBlocks(images, {}, int64_t{1} << 30, machine).a.extent, 100);
 }
 
-TEST(BlockPlanTest, BlocksInCacheAreAsLongAsTheyCanBeWithoutLookups) {
-  // What a cache holds.
-  const auto plan = [](int64_t item, int64_t num_a, int64_t num_b,
-                       const Machine& machine = {}) {
-    return PlanBlocks(Matrix(item, num_a, num_b, 0), {}, num_a * num_b * item,
-                      machine);
-  };
-  // Of few columns, runs of up to 4 KiB, as many as make 512 times 512 bytes.
-  EXPECT_EQ(plan(2, 5000, 64).a.block, 1024);
-  EXPECT_EQ(plan(2, 5000, 290).a.block, 256);
-  EXPECT_EQ(plan(2, 64, 5000).b.block, 256);
-  // Where a column gets two stores at a time, 4 KiB of each and of each row.
-  EXPECT_EQ(plan(4, 5000, 140).a.block, 1024);
-  EXPECT_EQ(plan(8, 1000, 600).a.block, 512);
-  EXPECT_EQ(plan(8, 40, 5000).b.block, 512);
-  EXPECT_EQ(plan(4, 31, 5000).b.block, 1024);
-  // But 512 bytes of columns that are written a few side by side.
-  EXPECT_EQ(plan(4, 1024, 1000).a.block, 128);
-  // Not where that takes more than two stores of each.
-  EXPECT_EQ(plan(4, 32, 5000, {.vector = 16}).b.block, 128);
-  // Neither is measured with lookups.
-  EXPECT_EQ(plan(4, 5000, 16, {.shuffle = 128}).a.block, 128);
-  EXPECT_EQ(plan(4, 32, 5000, {.shuffle = 128}).b.block, 128);
-}
-
 TEST(BlockPlanTest, SidesGrowToAboutAKibWithoutLookups) {
   // Items of `item` bytes, 3 x a x b of them, reversed; rows have gaps.
   const auto plan = [](int64_t item, int64_t a, int64_t b) {

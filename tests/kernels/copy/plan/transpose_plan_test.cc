@@ -99,9 +99,9 @@ TEST(TransposePlanTest, FewColumnsThatCompeteWhereStoresAreWide) {
                         {{num_b, item, column}, {64, num_b * item, item}}};
     return PlanBlocks(copy, {}, 100 << 10, {.shuffle = shuffle}).b.block;
   };
-  EXPECT_EQ(plan(4, 33, 2048, 256), 16);
-  EXPECT_EQ(plan(4, 32, 2048, 256), 32);  // little would be left of a row
-  EXPECT_EQ(plan(4, 33, 2048, 64), 33);
+  EXPECT_EQ(plan(4, 33, 4096, 256), 16);
+  EXPECT_EQ(plan(4, 32, 4096, 256), 32);  // little would be left of a row
+  EXPECT_EQ(plan(4, 33, 4096, 64), 33);
   EXPECT_EQ(plan(4, 33, 1984, 256), 33);
 }
 
