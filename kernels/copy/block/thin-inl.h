@@ -48,12 +48,11 @@ inline constexpr int64_t kFewSweptBytes = 512;
 inline constexpr int64_t kCompeting = 2048;
 
 // Whether the columns are swept side by side, so that the source is read once:
-// where they leave each other in the cache (measured without lookups only).
+// where they leave each other in the cache.
 inline bool SweepsColumns(const Block& block) {
   const int64_t row = block.num_b * block.item;
   const bool wait = block.item <= 2 && row >= kLineBytes && row <= kFewBytes;
-  return !kHasLookup &&
-         block.column_step % (wait ? kCompeting / 2 : kCompeting) != 0;
+  return block.column_step % (wait ? kCompeting / 2 : kCompeting) != 0;
 }
 
 // Side B is so short that to begin a strip takes longer than to transpose it:

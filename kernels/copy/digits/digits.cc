@@ -21,7 +21,7 @@ namespace {
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
 
-// With lookups blocks take less time: too small are those before so little, or
+// With lookups blocks take less time: too small are those before so little, and
 // with rows below a line if one repetition is so small.
 constexpr int64_t kLookedUpBytes = 6 << 10;
 constexpr int64_t kLookedUpBlock = 2 << 10;
@@ -146,16 +146,17 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
       (plan.kernel != Kernel::kTranspose && !interleaves))
     return false;
   const Sides sides(plan);
+  const bool repeats_little = sides.in_one_go <= kTransposedBytes;
   if (machine.LooksUp()) {
-    const bool small =
-        sides.shorter < kPiece ||
-        (sides.row < kLineBytes && sides.repetition <= kLookedUpBlock);
+    const bool small = sides.shorter < kPiece
+                           ? repeats_little || !sides.are_packed
+                           : repeats_little && sides.row < kLineBytes &&
+                                 sides.repetition <= kLookedUpBlock;
     return plan.item < kPiece &&
-           (sides.in_one_go <= kLookedUpBytes ||
-            (!interleaves && small && sides.in_one_go <= kTransposedBytes));
+           (sides.in_one_go <= kLookedUpBytes || (!interleaves && small));
   }
   if (sides.shorter < kLineBytes &&
-      sides.in_one_go <= (interleaves ? kInterleavedBytes : kTransposedBytes))
+      (interleaves ? sides.in_one_go <= kInterleavedBytes : repeats_little))
     return true;
   if (interleaves) return false;
   if (sides.shorter < kPiece) return !sides.are_packed;

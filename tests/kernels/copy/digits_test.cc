@@ -171,10 +171,15 @@ TEST(DigitsTest, WithLookupsBlocksAreTooSmallBeforeLittle) {
   EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 13));
   EXPECT_FALSE(are_too_small(Kernel::kDeinterleave, 4, 34, 3, 20));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 16, 2, 2, 2));
-  // 64 KiB of sides below a vector, or of rows below a line and blocks of 2.
-  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 3, 512, 10));
-  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 3, 512, 11));
+  // Sides below a vector; of packed matrices 64 KiB.
+  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 3, 512, 11));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 4, 512, 2));
+  BlockPlan packed = Blocks(Kernel::kTranspose, 4, 7, 3, 780);
+  packed.b.loops[0].dst_stride = 7 * 4;
+  EXPECT_TRUE(AreTooSmall(packed, kMachine));
+  packed.batch.extent = 781;
+  EXPECT_FALSE(AreTooSmall(packed, kMachine));
+  // 64 KiB of rows below a line and blocks of 2.
   EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 34, 15, 32));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 34, 15, 33));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 35, 15, 31));

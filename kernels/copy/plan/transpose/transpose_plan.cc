@@ -84,6 +84,13 @@ bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
           plan.b.extent * plan.item > kFewBytes);
 }
 
+// Whether blocks in cache are as long as they can be: with lookups only those
+// of columns that are few, or written a line at a time.
+bool GainsFromLength(const BlockPlan& plan, const Spacing& spacing) {
+  return !spacing.wide || plan.b.extent * plan.item <= kFewBytes ||
+         WritesLines(plan, spacing);
+}
+
 // Lets columns take in the loops that continue them.
 void GrowColumns(BlockPlan& plan, const Transposition& t, int64_t a_bytes,
                  Loops& loops) {
@@ -238,8 +245,7 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   runs = ChooseInRegisters(plan, t, run, runs);
   if (staged) {
     CutStreamed(plan, t.no_gaps, runs.a_bytes);
-  } else if (!t.stream && !plan.fetch &&
-             (!spacing.wide || WritesLines(plan, spacing))) {
+  } else if (!t.stream && !plan.fetch && GainsFromLength(plan, spacing)) {
     CutCached(plan, spacing, runs);
   } else {
     CutBlocks(plan, t, runs);

@@ -38,7 +38,8 @@ TEST(CachedBlocksTest, AreAsLongAsTheyCanBeWithoutLookups) {
   EXPECT_EQ(plan(4, 32, 5000, {.vector = 16}).b.block, 128);
 }
 
-TEST(CachedBlocksTest, WithLookupsOnlyColumnsThatAreWrittenByLinesAreLonger) {
+TEST(CachedBlocksTest,
+     WithLookupsOnlyColumnsThatAreFewOrWrittenByLinesAreLonger) {
   const auto plan = [](int64_t item, int64_t num_a, int64_t num_b) {
     return PlanOf(item, num_a, num_b, {.shuffle = 128, .vector = 64});
   };
@@ -50,8 +51,13 @@ TEST(CachedBlocksTest, WithLookupsOnlyColumnsThatAreWrittenByLinesAreLonger) {
   EXPECT_EQ(plan(2, 5000, 140).a.block, 256);
   EXPECT_EQ(plan(4, 32, 5000).b.block, 1024);
   EXPECT_EQ(plan(4, 31, 5000).b.block, 128);
+  EXPECT_EQ(plan(4, 31, 5000).a.block, 31);
+  // Few columns of any items, which the first cache holds if they compete.
   EXPECT_EQ(plan(4, 5000, 33).a.block, 1024);
-  EXPECT_EQ(plan(4, 5000, 32).a.block, 128);
+  EXPECT_EQ(plan(4, 5000, 32).a.block, 512);
+  EXPECT_EQ(plan(2, 5000, 64).a.block, 1024);
+  EXPECT_EQ(plan(2, 5000, 65).a.block, 256);
+  EXPECT_EQ(plan(4, 2048, 32).a.block, 128);
   // Nor if columns compete, or squares of lines are read.
   EXPECT_EQ(plan(4, 4 * 1024, 100).a.block, 128);
   EXPECT_EQ(plan(4, 5 * 512, 100).a.block, 1024);
