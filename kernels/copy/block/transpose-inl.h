@@ -146,7 +146,7 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
       strips && !squares && !by_lines && block.row_step != 0 &&
       block.num_b >= kItems &&
       block.num_b * kItem <= (sweeps ? kFewSweptBytes : kFewBytes) &&
-      block.num_a * kItem >= kVectorBytes && !block.stream;
+      block.num_a * kItem >= kShortBytes && !block.stream;
   const bool long_enough = strips && !few && block.num_b >= kItems &&
                            block.num_a * kItem >= kLineBytes;
   const bool are_lines =
@@ -159,7 +159,11 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
     const uint8_t* const src = block.src + t * block.batch.src_stride;
     uint8_t* const dst = block.dst + t * block.batch.dst_stride;
     if (few) {
-      TransposeFewColumns<kVectorBytes, kItem>(block, src, dst, prefetcher);
+      block.num_a* kItem >= kVectorBytes
+          ? TransposeFewColumns<kVectorBytes, kItem>(block, src, dst,
+                                                     prefetcher)
+          : TransposeFewColumns<kShortBytes, kItem>(block, src, dst,
+                                                    prefetcher);
     } else if (strips) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, realign, src, dst, prefetcher)

@@ -88,9 +88,9 @@ struct Spacing {
   bool Realigns(int64_t run) const {
     return wide && !ColumnsAreLines() && run >= kRealignedRun;
   }
-  // Lines an eighth of a way apart wait for each other where a store does not
-  // write one: better a few columns, and several lines of each.
-  bool ColumnsWait() const { return !wide && column % (way / 8) == 0; }
+  // Lines an eighth of a way apart wait for each other: better a few columns,
+  // and several lines of each.
+  bool ColumnsWait() const { return column % (way / 8) == 0; }
 
   int64_t item, way;
   int64_t row, column;  // from one to the next, in bytes

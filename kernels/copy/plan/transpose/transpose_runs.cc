@@ -25,8 +25,8 @@ constexpr int64_t kRealignedColumns = 128;
 // come, and so are twice as many that share two places.
 constexpr int64_t kManyRows = 16;
 
-// With lookups, more rows than this are read from the second cache as fast.
-constexpr int64_t kMostFetched = 128;
+// Of more rows than this it does not show what squares leave of them.
+constexpr int64_t kMostWithRest = 512;
 
 // Past the caches. Larger blocks would evict what is prefetched before its
 // turn; those of short rows without gaps are small.
@@ -121,16 +121,31 @@ bool RowsEvictEachOther(const BlockPlan& plan, const Transposition& t) {
 }
 
 // Whether rows that compete are better read to scratch first: where columns do
-// as well, and of small items everywhere.
+// as well, and of small items everywhere; with lookups of bytes, which compete
+// at half of that, and of pairs that are too few for squares.
 bool Fetches(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const int64_t item = spacing.item;
-  if (spacing.wide)
-    return item == 1 && spacing.RowsCompete() &&
-           (!t.in_l2 ||
-            (plan.a.extent >= 2 * kManyRows && plan.a.extent <= kMostFetched));
+  const int64_t rows = plan.a.extent;
+  if (spacing.wide) {
+    if (item == 2)
+      return spacing.RowsCompete() && !t.stream && rows >= kManyRows &&
+             rows * item < kLineBytes;
+    return item == 1 &&
+           (spacing.RowsCompete() ? !t.in_l2 || rows > kManyRows
+                                  : spacing.row % (spacing.way / 2) == 0 &&
+                                        rows >= 2 * kManyRows);
+  }
   if (!RowsEvictEachOther(plan, t)) return false;
   return item <= 2 || (item == 4 && !t.stream && spacing.ColumnsWait());
+}
+
+// Whether squares of bytes would leave rows that are better read to scratch.
+bool LeavesRest(const BlockPlan& plan, const Transposition& t) {
+  const int64_t rest = plan.a.extent % kLineBytes;
+  return plan.item == 1 && !t.stream && plan.a.extent < kMostWithRest &&
+         (rest > kLineBytes / 2 || (rest > 0 && t.spacing.RowsCompete())) &&
+         Fetches(plan, t);
 }
 
 // In cache, blocks that stay in the first one were fastest.
@@ -147,11 +162,13 @@ int64_t BreadthOf(const Transposition& t, int64_t row, bool fetch) {
   const bool rows_stay =
       !spacing.RowsCompete() || fetch || (t.stream && spacing.RowsStayNear());
   // Past the caches the longest items gain in long rows only, and not where
-  // columns compete.
+  // columns compete. With lookups long items in cache do.
   const bool long_apart = row >= kLongRow && !spacing.ColumnsCompete();
-  const bool gains = t.stream            ? spacing.item <= 8 || long_apart
-                     : spacing.item >= 8 ? spacing.ColumnsCompete()
-                                         : spacing.item == 4 && !t.in_l2;
+  const bool gains =
+      spacing.wide ? !t.stream && spacing.item >= 8 && spacing.ColumnsCompete()
+      : t.stream   ? spacing.item <= 8 || long_apart
+      : spacing.item >= 8 ? spacing.ColumnsCompete()
+                          : spacing.item == 4 && !t.in_l2;
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
@@ -171,7 +188,8 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const bool squares = spacing.AreSquares(t.stream, t.in_second) &&
                        plan.a.extent * plan.item >= kLineBytes &&
-                       plan.b.extent * plan.item >= kLineBytes;
+                       plan.b.extent * plan.item >= kLineBytes &&
+                       !LeavesRest(plan, t);
   Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(plan, spacing);
   plan.fetch = Fetches(plan, t);
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&

@@ -88,7 +88,14 @@ TEST(FewColumnsTest, ThatWaitAreWrittenALineSideBySide) {
   // Nor small ones, or where the rest of rows that compete is gone by then.
   EXPECT_EQ(PlanOf(2, 9 * 256, 4000).breadth, kMaxOffsets);
   EXPECT_EQ(PlanOf(8, 3 * 256, 4096).breadth, kMaxOffsets);
-  EXPECT_EQ(PlanOf(8, 3 * 256, 800, kInL3, 256).breadth, kMaxOffsets);
+}
+
+TEST(FewColumnsTest, ThatWaitAreLongItemsInCacheWithLookups) {
+  EXPECT_EQ(PlanOf(4, 9 * 128, 4000, kInL3, 256).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(8, 3 * 256, 800, kInL3, 256).breadth, 8);
+  EXPECT_EQ(PlanOf(8, 3 * 128, 800, kInL3, 256).breadth, kMaxOffsets);
+  EXPECT_EQ(PlanOf(16, 3 * 128, 1600, kInL3, 256).breadth, 4);
+  EXPECT_EQ(PlanOf(16, 3 * 32, 1600, kInMemory, 256).breadth, kMaxOffsets);
 }
 
 TEST(FewColumnsTest, AreNotCutPastTheCachesNorWhereTheCpuLooksUp) {

@@ -159,5 +159,41 @@ TEST(RowsPlanTest, LongColumnsThatWouldBePaddedAreTakenApartByLookups) {
   EXPECT_EQ(joined(9, 2, 8400), 1);
 }
 
+TEST(RowsPlanTest, TilesFindTheLinesOfTheirRows) {
+  // (200, row / item, item) by 1, 0, 2 of items that only move.
+  const auto plan = [](int64_t item, int64_t row, int64_t total_bytes,
+                       int64_t shuffle = 64) {
+    const ByteCopy copy{item,
+                        {{row / item, item, 200 * item}, {200, row, item}}};
+    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle});
+  };
+  const int64_t in_cache = 1 << 20, in_memory = 1 << 30;
+  // A first cache of 32 KiB has 8 places for lines 4 KiB apart, 64 for those
+  // 512 bytes apart.
+  EXPECT_EQ(plan(12, 3 * 4096, in_cache).a.block, 8);
+  EXPECT_EQ(plan(24, 3 * 2048, in_cache).a.block, 16);
+  EXPECT_EQ(plan(10, 15 * 512, in_cache).a.block, 64);
+  EXPECT_EQ(plan(10, 15 * 256, in_cache).a.block, 200);
+  EXPECT_EQ(plan(96, 3 * 4096, 1 << 18).a.block, 42);  // whole lines: 4 KiB
+  EXPECT_EQ(plan(35, 35 * 4096, in_cache, 256).a.block, 8);
+  EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);
+  const ByteCopy narrow{12, {{21, 12, 2400}, {200, 4096, 12}}};
+  EXPECT_EQ(PlanBlocks(narrow, {}, in_cache, {.shuffle = 64}).a.block, 200);
+  // Pixels are transposed a few rows at a time.
+  EXPECT_EQ(plan(3, 3 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(6, 3 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(7, 7 * 4096, in_cache).a.block, 200);
+  EXPECT_EQ(plan(9, 9 * 4096, in_cache).a.block, 8);
+  EXPECT_FALSE(plan(12, 3 * 4096, in_cache).fetch);
+  // Past the caches they are read to scratch first.
+  EXPECT_TRUE(plan(12, 3 * 4096, in_memory).fetch);
+  EXPECT_TRUE(plan(3, 3 * 1024, in_memory).fetch);
+  EXPECT_EQ(plan(3, 3 * 1024, in_memory).b.block, 84);  // of 256 bytes
+  EXPECT_FALSE(plan(3, 3 * 512, in_memory).fetch);
+  EXPECT_FALSE(plan(3, 3 * 4096, in_memory, 256).fetch);
+  EXPECT_TRUE(plan(33, 33 * 2048, in_memory, 256).fetch);
+  EXPECT_FALSE(plan(33, 33 * 1024, in_memory, 256).fetch);
+}
+
 }  // namespace
 }  // namespace axis

@@ -40,56 +40,30 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_FALSE(plan(4, 15, 4096, 576, in_l2).few_rows);
   EXPECT_FALSE(plan(4, 16, 4096 + 64, 576, in_memory).few_rows);
   EXPECT_FALSE(plan(8, 16, 4096, 576, in_memory).few_rows);
-  // Where the CPU looks up nothing but bytes gains; in the second cache up to
-  // so many, and as many as are no squares.
-  EXPECT_TRUE(plan(1, 32, 4 * 4096, 1000, in_l2, 256).fetch);
+  // Where the CPU looks up nothing but bytes and pairs that are no squares.
+  EXPECT_TRUE(plan(2, 16, 4096, 1000, in_l2, 256).fetch);
+  EXPECT_TRUE(plan(2, 31, 4096, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(2, 15, 4096, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(2, 31, 4096 + 2048, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(2, 31, 4096, 1000, in_memory, 256).fetch);
+  EXPECT_TRUE(plan(1, 17, 4 * 4096, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 16, 4 * 4096, 1000, in_l2, 256).fetch);
   const ByteCopy wide{1, {{1024, 1, 1000}, {40, 4096, 1}}};
   const Machine looks_up{.shuffle = 256};
   EXPECT_EQ(PlanBlocks(wide, {}, in_l2, looks_up).b.block, 256);
   EXPECT_EQ(PlanBlocks(wide, {}, in_l3, looks_up).b.block, 512);
-  EXPECT_FALSE(plan(1, 31, 4 * 4096, 1000, in_l2, 256).fetch);
   EXPECT_FALSE(plan(1, 64, 4 * 4096 + 1024, 1000, in_l2, 256).fetch);
-  EXPECT_FALSE(plan(1, 129, 4 * 4096, 1000, in_l2, 256).fetch);
-  EXPECT_TRUE(plan(1, 64, 4 * 4096, 1000, in_l3, 256).fetch);
-  EXPECT_FALSE(plan(1, 64, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
+  EXPECT_TRUE(plan(1, 16, 4 * 4096, 1000, in_l3, 256).fetch);
+  EXPECT_TRUE(plan(1, 32, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
+  EXPECT_FALSE(plan(1, 31, 4 * 4096 + 2048, 1000, in_l3, 256).fetch);
+  // Of few rows squares leave too much, or what competes.
+  EXPECT_TRUE(plan(1, 64 + 33, 2048, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 64 + 32, 2048, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 512 + 33, 2048, 1000, in_l2, 256).fetch);
+  EXPECT_TRUE(plan(1, 64 + 1, 4096, 1000, in_l2, 256).fetch);
+  EXPECT_FALSE(plan(1, 64, 4096, 1000, in_l2, 256).fetch);
   EXPECT_FALSE(plan(2, 64, 4 * 4096, 1000, in_l3, 256).fetch);
   EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
-}
-
-TEST(TransposePlanTest, TilesFindTheLinesOfTheirRows) {
-  // (200, row / item, item) by 1, 0, 2 of items that only move.
-  const auto plan = [](int64_t item, int64_t row, int64_t total_bytes,
-                       int64_t shuffle = 64) {
-    const ByteCopy copy{item,
-                        {{row / item, item, 200 * item}, {200, row, item}}};
-    return PlanBlocks(copy, {}, total_bytes, {.shuffle = shuffle});
-  };
-  const int64_t in_cache = 1 << 20, in_memory = 1 << 30;
-  // A first cache of 32 KiB has 8 places for lines 4 KiB apart, 64 for those
-  // 512 bytes apart.
-  EXPECT_EQ(plan(12, 3 * 4096, in_cache).a.block, 8);
-  EXPECT_EQ(plan(24, 3 * 2048, in_cache).a.block, 16);
-  EXPECT_EQ(plan(10, 15 * 512, in_cache).a.block, 64);
-  EXPECT_EQ(plan(10, 15 * 256, in_cache).a.block, 200);
-  EXPECT_EQ(plan(96, 3 * 4096, 1 << 18).a.block, 42);  // whole lines: 4 KiB
-  EXPECT_EQ(plan(35, 35 * 4096, in_cache, 256).a.block, 8);
-  EXPECT_EQ(plan(12, 4096, in_cache).a.block, 8);
-  const ByteCopy narrow{12, {{21, 12, 2400}, {200, 4096, 12}}};
-  EXPECT_EQ(PlanBlocks(narrow, {}, in_cache, {.shuffle = 64}).a.block, 200);
-  // Pixels are transposed a few rows at a time.
-  EXPECT_EQ(plan(3, 3 * 4096, in_cache).a.block, 200);
-  EXPECT_EQ(plan(6, 3 * 4096, in_cache).a.block, 200);
-  EXPECT_EQ(plan(7, 7 * 4096, in_cache).a.block, 200);
-  EXPECT_EQ(plan(9, 9 * 4096, in_cache).a.block, 8);
-  EXPECT_FALSE(plan(12, 3 * 4096, in_cache).fetch);
-  // Past the caches they are read to scratch first.
-  EXPECT_TRUE(plan(12, 3 * 4096, in_memory).fetch);
-  EXPECT_TRUE(plan(3, 3 * 1024, in_memory).fetch);
-  EXPECT_EQ(plan(3, 3 * 1024, in_memory).b.block, 84);  // of 256 bytes
-  EXPECT_FALSE(plan(3, 3 * 512, in_memory).fetch);
-  EXPECT_FALSE(plan(3, 3 * 4096, in_memory, 256).fetch);
-  EXPECT_TRUE(plan(33, 33 * 2048, in_memory, 256).fetch);
-  EXPECT_FALSE(plan(33, 33 * 1024, in_memory, 256).fetch);
 }
 
 TEST(TransposePlanTest, FewColumnsThatCompeteWhereStoresAreWide) {
