@@ -120,20 +120,27 @@ HWY_INLINE void InterleaveRows(D d, const std::array<const T*, kRows> rows,
   });
 }
 
+// To look up rows up to here takes longer than to interleave them in registers,
+// half a line of each at a time.
+inline constexpr int64_t kShortRows = 1024;
+
 // REQUIRES: block.packed, 2 <= num_a <= 4, num_b * sizeof(T) >= 16.
 template <class T>
 void Interleave(const Block& block) {
   if (InterleaveInLines<sizeof(T)>(block)) return;
-  if (InterleaveByLookup<sizeof(T)>(block)) return;
   const Loop batch = block.batch;
   const int64_t num_b = block.num_b;
+  const bool are_short =
+      !block.stream && num_b * int64_t{sizeof(T)} <= kShortRows;
+  if (!are_short && InterleaveByLookup<sizeof(T)>(block)) return;
+  const int64_t most = are_short ? kLineBytes / 2 / int64_t{sizeof(T)} : num_b;
   uint8_t* const to = block.dst;
   const bool stream = block.stream && StartsAtLines(block);
   const int64_t ahead =
       batch.extent == 1
           ? 0
           : (kRowsAhead / batch.src_stride + 1) * batch.src_stride;
-  WithVector<T>(num_b, [&](auto d) HWY_ATTR {
+  WithVector<T>(std::min(num_b, most), [&](auto d) HWY_ATTR {
     // Nothing by reference: to look it up for each takes as long as to move
     // repetitions that are short.
     auto each = [=, &block](auto num_a, auto interleave) HWY_ATTR {
