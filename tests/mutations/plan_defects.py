@@ -128,6 +128,17 @@ PLANS = [
      "most = std::min(most, kMaxOffsets * few);", "", ["transpose_plan_test"]),
     ("kernels/copy/plan/walk.h", "as_one ? plan_.batch_block : 1", "1",
      ["together_test"]),
+    # Rows that lie nearly a way apart.
+    ("kernels/copy/plan/spacing.h", "rows_at[line] + rows_at[next]",
+     "rows_at[line]", ["transpose_plan_test"]),
+    ("kernels/copy/plan/spacing.h", "ways * 3 / 2", "ways",
+     ["transpose_plan_test"]),
+    ("kernels/copy/plan/spacing.h", "row < way / 4 ||", "",
+     ["transpose_plan_test"]),
+    ("kernels/copy/plan/spacing.h", "row % kLineBytes == 0 ||", "",
+     ["transpose_plan_test"]),
+    ("kernels/copy/plan/transpose/transpose_runs.cc",
+     "(item == 4 ? 1 : 2) * kManyRows", "kManyRows", ["transpose_plan_test"]),
     # Where the CPU looks up.
     ("kernels/copy/plan/transpose/transpose_runs.cc",
      "(rest > 0 && t.spacing.RowsCompete())", "false",
@@ -149,7 +160,7 @@ PLANS = [
      "t.spacing.wide && !t.in_l2", "t.spacing.wide", ["transpose_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc",
      "plan.b.extent * plan.item > 2 * kLineBytes", "true",
-     ["transpose_plan_test"]),
+     ["few_columns_test"]),
     ("kernels/copy/plan/spacing.h", "(item > 2 || row % (4 * way) != 0)",
      "true", ["transpose_plan_test"]),
     # Parts that are kept must not be taken for others.

@@ -158,12 +158,10 @@ void Transpose(const Block& block, Prefetcher& prefetcher) {
   for (int64_t t = 0; t < block.batch.extent; ++t) {
     const uint8_t* const src = block.src + t * block.batch.src_stride;
     uint8_t* const dst = block.dst + t * block.batch.dst_stride;
-    if (few) {
-      block.num_a* kItem >= kVectorBytes
-          ? TransposeFewColumns<kVectorBytes, kItem>(block, src, dst,
-                                                     prefetcher)
-          : TransposeFewColumns<kShortBytes, kItem>(block, src, dst,
-                                                    prefetcher);
+    if (few && block.num_a * kItem < kVectorBytes) {
+      TransposeFewColumns<kShortBytes, kItem>(block, src, dst, prefetcher);
+    } else if (few) {
+      TransposeFewColumns<kVectorBytes, kItem>(block, src, dst, prefetcher);
     } else if (strips) {
       const int64_t a =
           lines ? TransposeLines<kItem>(block, realign, src, dst, prefetcher)

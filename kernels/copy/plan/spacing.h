@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <numeric>
 
@@ -32,6 +34,7 @@ struct Spacing {
   Spacing(const BlockPlan& plan, const Machine& machine)
       : item(plan.item),
         way(machine.l1_way),
+        ways(machine.l1 / machine.l1_way),
         row(plan.a.loops[0].src_stride),
         column(plan.columns.empty() ? plan.b.loops[0].dst_stride
                                     : plan.columns[1]),
@@ -47,6 +50,29 @@ struct Spacing {
   // Rows compete in the first cache, but not in the second.
   bool RowsStayNear() const {
     return !wide && RowsCompete() && row <= 4 * way && (item == 4 || item == 8);
+  }
+  // Whether rows evict each other though they begin in lines of their own: some
+  // bytes more or less than a way apart, as those of 2049 or 4097 items are, or
+  // two or three of them. More of a strip than one and a half lines have places
+  // for lie in two neighbouring ones then.
+  bool RowsCrowd(int64_t rows) const {
+    constexpr int64_t kMostLines = 256;
+    const int64_t lines = way / kLineBytes;
+    if (row < way / 4 || row % kLineBytes == 0 || lines > kMostLines)
+      return false;
+    const int64_t strip = std::min(rows, kLineBytes / item);
+    std::array<int64_t, kMostLines> rows_at{};
+    const auto line_of = [this](int64_t i) {
+      return static_cast<size_t>(i * row % way / kLineBytes);
+    };
+    for (int64_t i = 0; i < strip; ++i) ++rows_at[line_of(i)];
+    int64_t most = 0;
+    for (int64_t i = 0; i < strip; ++i) {
+      const size_t line = line_of(i);
+      const size_t next = (line + 1) % static_cast<size_t>(lines);
+      most = std::max(most, rows_at[line] + rows_at[next]);
+    }
+    return most > ways * 3 / 2;
   }
   bool ColumnsCompete() const { return column % (way / 2) == 0; }
   // So do those of small items at half of that, if rows do not.
@@ -92,7 +118,7 @@ struct Spacing {
   // and several lines of each.
   bool ColumnsWait() const { return column % (way / 8) == 0; }
 
-  int64_t item, way;
+  int64_t item, way, ways;
   int64_t row, column;  // from one to the next, in bytes
   bool halves;          // whether two stores write a line
   // Whether one does. Measured with lookups and with AVX2 only.

@@ -127,6 +127,9 @@ bool Fetches(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const int64_t item = spacing.item;
   const int64_t rows = plan.a.extent;
+  if (!t.stream && item <= 4 && rows >= (item == 4 ? 1 : 2) * kManyRows &&
+      spacing.RowsCrowd(rows))
+    return true;
   if (spacing.wide) {
     if (item == 2)
       return spacing.RowsCompete() && !t.stream && rows >= kManyRows &&

@@ -104,5 +104,18 @@ TEST(FewColumnsTest, AreNotCutPastTheCachesNorWhereTheCpuLooksUp) {
   EXPECT_GT(wide.b.block * 2, 128);
 }
 
+TEST(FewColumnsTest, ThatCompeteAreKeptFewWhereStoresAreWide) {
+  const auto plan = [](int64_t item, int64_t num_b, int64_t column,
+                       int64_t shuffle) {
+    const ByteCopy copy{item,
+                        {{num_b, item, column}, {64, num_b * item, item}}};
+    return PlanBlocks(copy, {}, 100 << 10, {.shuffle = shuffle}).b.block;
+  };
+  EXPECT_EQ(plan(4, 33, 4096, 256), 16);
+  EXPECT_EQ(plan(4, 32, 4096, 256), 32);  // little would be left of a row
+  EXPECT_EQ(plan(4, 33, 4096, 64), 33);
+  EXPECT_EQ(plan(4, 33, 1984, 256), 33);
+}
+
 }  // namespace
 }  // namespace axis

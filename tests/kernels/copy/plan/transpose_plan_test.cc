@@ -66,17 +66,36 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
 }
 
-TEST(TransposePlanTest, FewColumnsThatCompeteWhereStoresAreWide) {
-  const auto plan = [](int64_t item, int64_t num_b, int64_t column,
-                       int64_t shuffle) {
-    const ByteCopy copy{item,
-                        {{num_b, item, column}, {64, num_b * item, item}}};
-    return PlanBlocks(copy, {}, 100 << 10, {.shuffle = shuffle}).b.block;
+TEST(TransposePlanTest, RowsThatLieNearlyAWayApartAreReadToScratchFirst) {
+  const auto fetches = [](int64_t item, int64_t num_a, int64_t row,
+                          int64_t total_bytes = 1 << 20,
+                          int64_t shuffle = 256) {
+    const ByteCopy copy{item, {{64, item, 1000 * item}, {num_a, row, item}}};
+    return PlanBlocks(copy, {}, total_bytes,
+                      {.l2 = 512 << 10, .shuffle = shuffle})
+        .fetch;
   };
-  EXPECT_EQ(plan(4, 33, 4096, 256), 16);
-  EXPECT_EQ(plan(4, 32, 4096, 256), 32);  // little would be left of a row
-  EXPECT_EQ(plan(4, 33, 4096, 64), 33);
-  EXPECT_EQ(plan(4, 33, 1984, 256), 33);
+  const int64_t in_cache = 1 << 20;
+  for (const int64_t shuffle : {64, 256}) {
+    SCOPED_TRACE(shuffle);
+    for (const int64_t row : {4095, 4099, 5461, 3 * 4096 + 1})
+      EXPECT_TRUE(fetches(1, 64, row, in_cache, shuffle)) << row;
+    EXPECT_TRUE(fetches(2, 64, 2 * 2049, in_cache, shuffle));
+    EXPECT_TRUE(fetches(4, 16, 4 * 1025, in_cache, shuffle));
+    // Not if they are few, spread over lines, or longer items.
+    EXPECT_FALSE(fetches(1, 31, 4099, in_cache, shuffle));
+    EXPECT_FALSE(fetches(1, 64, 4096 + 16, in_cache, shuffle));
+    EXPECT_FALSE(fetches(1, 64, 9, in_cache, shuffle));
+    EXPECT_FALSE(fetches(2, 31, 2 * 2049, in_cache, shuffle));
+    EXPECT_FALSE(fetches(2, 64, 2 * 5461, in_cache, shuffle));
+    EXPECT_FALSE(fetches(4, 15, 4 * 1025, in_cache, shuffle));
+    EXPECT_FALSE(fetches(4, 16, 4 * 1027, in_cache, shuffle));
+    EXPECT_FALSE(fetches(8, 16, 8 * 513, in_cache, shuffle));
+    EXPECT_FALSE(fetches(1, 64, 4099, 1 << 30, shuffle));
+  }
+  // Of a first cache with more ways more find places.
+  const ByteCopy copy{4, {{64, 4, 4000}, {64, 4 * 1025, 4}}};
+  EXPECT_FALSE(PlanBlocks(copy, {}, 1 << 20, {.l1 = 64 << 10}).fetch);
 }
 
 TEST(TransposePlanTest, SquaresPastAFarL3UnlessRowsOfSmallItemsCompeteThere) {
