@@ -53,26 +53,13 @@ struct Spacing {
   }
   // Whether rows evict each other though they begin in lines of their own: some
   // bytes more or less than a way apart, as those of 2049 or 4097 items are, or
-  // two or three of them. More of a strip than one and a half lines have places
-  // for lie in two neighbouring ones then.
+  // two or three of them.
   bool RowsCrowd(int64_t rows) const {
-    constexpr int64_t kMostLines = 256;
-    const int64_t lines = way / kLineBytes;
-    if (row < way / 4 || row % kLineBytes == 0 || lines > kMostLines)
-      return false;
-    const int64_t strip = std::min(rows, kLineBytes / item);
-    std::array<int64_t, kMostLines> rows_at{};
-    const auto line_of = [this](int64_t i) {
-      return static_cast<size_t>(i * row % way / kLineBytes);
-    };
-    for (int64_t i = 0; i < strip; ++i) ++rows_at[line_of(i)];
-    int64_t most = 0;
-    for (int64_t i = 0; i < strip; ++i) {
-      const size_t line = line_of(i);
-      const size_t next = (line + 1) % static_cast<size_t>(lines);
-      most = std::max(most, rows_at[line] + rows_at[next]);
-    }
-    return most > ways * 3 / 2;
+    return Crowd(row, std::min(rows, kLineBytes / item));
+  }
+  // So do columns that a strip leaves lines of half written.
+  bool ColumnsCrowd(int64_t columns) const {
+    return Crowd(column, std::min(columns, kLineBytes));
   }
   bool ColumnsCompete() const { return column % (way / 2) == 0; }
   // So do those of small items at half of that, if rows do not.
@@ -124,6 +111,28 @@ struct Spacing {
   // Whether one does. Measured with lookups and with AVX2 only.
   bool wide;
   bool far;  // the last cache
+
+ private:
+  // Whether more of `count` things that are `step` apart lie in two
+  // neighbouring lines than one and a half have places for.
+  bool Crowd(int64_t step, int64_t count) const {
+    constexpr int64_t kMostLines = 256;
+    const int64_t lines = way / kLineBytes;
+    if (step < way / 4 || step % kLineBytes == 0 || lines > kMostLines)
+      return false;
+    std::array<int64_t, kMostLines> in_line{};
+    const auto line_of = [=, this](int64_t i) {
+      return static_cast<size_t>(i * step % way / kLineBytes);
+    };
+    for (int64_t i = 0; i < count; ++i) ++in_line[line_of(i)];
+    int64_t most = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      const size_t line = line_of(i);
+      const size_t next = (line + 1) % static_cast<size_t>(lines);
+      most = std::max(most, in_line[line] + in_line[next]);
+    }
+    return most > ways * 3 / 2;
+  }
 };
 
 }  // namespace axis

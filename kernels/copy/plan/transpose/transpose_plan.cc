@@ -38,6 +38,10 @@ constexpr int64_t kStreamedRow = 4 << 10;
 constexpr int64_t kCachedBlock = 256 << 10;
 constexpr int64_t kCachedRun = 4 << 10;
 
+// In cache, what goes by way of scratch; as many columns fit there with a line
+// of room for each.
+constexpr int64_t kJoinedRun = 1 << 10, kJoinedRow = 256, kJoinedColumns = 256;
+
 // Whether columns follow one another in the destination.
 bool ArePacked(const BlockPlan& plan) {
   return plan.columns.empty() &&
@@ -89,6 +93,17 @@ bool WritesLines(const BlockPlan& plan, const Spacing& spacing) {
 bool GainsFromLength(const BlockPlan& plan, const Spacing& spacing) {
   return !spacing.wide || plan.b.extent * plan.item <= kFewBytes ||
          WritesLines(plan, spacing);
+}
+
+// Whether what stays in cache goes by way of scratch, for lines that a strip
+// leaves half written would be gone before the next one. Measured with lookups
+// only.
+bool JoinsCrowded(const BlockPlan& plan, const Transposition& t) {
+  return t.spacing.wide && !t.stream && !plan.fetch &&
+         plan.squares == Square::kNone && plan.item <= 8 &&
+         plan.b.num_loops == 1 && plan.columns.empty() &&
+         plan.a.extent * plan.item >= kLongItem &&
+         t.spacing.ColumnsCrowd(plan.b.extent);
 }
 
 // Lets columns take in the loops that continue them.
@@ -192,6 +207,13 @@ void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
                  std::max(runs.a_bytes, kCachedRun)));
 }
 
+// Cuts what goes by way of scratch in cache: a rest would be as slow as a
+// block.
+void CutJoined(BlockPlan& plan) {
+  CutEvenly(plan.a, plan.item, kJoinedRun, kMaxOffsets);
+  CutEvenly(plan.b, plan.item, kJoinedRow, kJoinedColumns);
+}
+
 // Cuts everything else.
 void CutBlocks(BlockPlan& plan, const Transposition& t, const Runs& runs) {
   const int64_t item = plan.item;
@@ -228,6 +250,11 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (RowsGoFirst(plan, spacing, loops))
     Grow(plan.b, &Loop::src_stride, item, runs.b_bytes, loops);
   GrowColumns(plan, t, runs.a_bytes, loops);
+  const bool joins = JoinsCrowded(plan, t);
+  if (joins) {
+    plan.stage = true;
+    plan.breadth = kMaxOffsets;
+  }
   const int64_t run = plan.a.extent * item;
   const bool is_short = run < kLongRow, spills = Spills(plan);
   // What spills is written in one go; else a few KiB of the destination again.
@@ -243,7 +270,9 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
   runs = ChooseInRegisters(plan, t, run, runs);
-  if (staged) {
+  if (joins) {
+    CutJoined(plan);
+  } else if (staged) {
     CutStreamed(plan, t.no_gaps, runs.a_bytes);
   } else if (!t.stream && !plan.fetch && GainsFromLength(plan, spacing)) {
     CutCached(plan, spacing, runs);

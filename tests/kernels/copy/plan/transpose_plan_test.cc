@@ -66,38 +66,6 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_FALSE(plan(4, 64, 4096, 576, in_l3, 256).few_rows);
 }
 
-TEST(TransposePlanTest, RowsThatLieNearlyAWayApartAreReadToScratchFirst) {
-  const auto fetches = [](int64_t item, int64_t num_a, int64_t row,
-                          int64_t total_bytes = 1 << 20,
-                          int64_t shuffle = 256) {
-    const ByteCopy copy{item, {{64, item, 1000 * item}, {num_a, row, item}}};
-    return PlanBlocks(copy, {}, total_bytes,
-                      {.l2 = 512 << 10, .shuffle = shuffle})
-        .fetch;
-  };
-  const int64_t in_cache = 1 << 20;
-  for (const int64_t shuffle : {64, 256}) {
-    SCOPED_TRACE(shuffle);
-    for (const int64_t row : {4095, 4099, 5461, 3 * 4096 + 1})
-      EXPECT_TRUE(fetches(1, 64, row, in_cache, shuffle)) << row;
-    EXPECT_TRUE(fetches(2, 64, 2 * 2049, in_cache, shuffle));
-    EXPECT_TRUE(fetches(4, 16, 4 * 1025, in_cache, shuffle));
-    // Not if they are few, spread over lines, or longer items.
-    EXPECT_FALSE(fetches(1, 31, 4099, in_cache, shuffle));
-    EXPECT_FALSE(fetches(1, 64, 4096 + 16, in_cache, shuffle));
-    EXPECT_FALSE(fetches(1, 64, 9, in_cache, shuffle));
-    EXPECT_FALSE(fetches(2, 31, 2 * 2049, in_cache, shuffle));
-    EXPECT_FALSE(fetches(2, 64, 2 * 5461, in_cache, shuffle));
-    EXPECT_FALSE(fetches(4, 15, 4 * 1025, in_cache, shuffle));
-    EXPECT_FALSE(fetches(4, 16, 4 * 1027, in_cache, shuffle));
-    EXPECT_FALSE(fetches(8, 16, 8 * 513, in_cache, shuffle));
-    EXPECT_FALSE(fetches(1, 64, 4099, 1 << 30, shuffle));
-  }
-  // Of a first cache with more ways more find places.
-  const ByteCopy copy{4, {{64, 4, 4000}, {64, 4 * 1025, 4}}};
-  EXPECT_FALSE(PlanBlocks(copy, {}, 1 << 20, {.l1 = 64 << 10}).fetch);
-}
-
 TEST(TransposePlanTest, SquaresPastAFarL3UnlessRowsOfSmallItemsCompeteThere) {
   const auto squares = [](int64_t item, int64_t row) {
     const ByteCopy copy{item, {{row / item, item, 5000}, {2500, row, item}}};
