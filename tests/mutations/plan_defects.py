@@ -138,10 +138,6 @@ PLANS = [
     ("kernels/copy/plan/transpose/transpose_runs.cc",
      "(item == 4 ? 1 : 2) * kManyRows", "kManyRows", ["crowded_test"]),
     ("kernels/copy/plan/transpose/transpose_plan.cc",
-     "CutEvenly(plan.b, plan.item, kJoinedRow, kJoinedColumns);",
-     "CutEvenly(plan.b, plan.item, kJoinedRow, kMaxOffsets);",
-     ["crowded_test"]),
-    ("kernels/copy/plan/transpose/transpose_plan.cc",
      "plan.item <= 8 &&\n         plan.b.num_loops == 1", "plan.b.num_loops == 1",
      ["crowded_test"]),
     # Where the CPU looks up.

@@ -38,8 +38,8 @@ constexpr int64_t kStreamedRow = 4 << 10;
 constexpr int64_t kCachedBlock = 256 << 10;
 constexpr int64_t kCachedRun = 4 << 10;
 
-// In cache, what goes by way of scratch; as many columns fit there with a line
-// of room for each.
+// In cache, what goes by way of scratch: about so many bytes of each column and
+// of each row, and of no more columns.
 constexpr int64_t kJoinedRun = 1 << 10, kJoinedRow = 256, kJoinedColumns = 256;
 
 // Whether columns follow one another in the destination.

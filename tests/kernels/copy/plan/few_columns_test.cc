@@ -115,6 +115,12 @@ TEST(FewColumnsTest, ThatCompeteAreKeptFewWhereStoresAreWide) {
   EXPECT_EQ(plan(4, 32, 4096, 256), 32);  // little would be left of a row
   EXPECT_EQ(plan(4, 33, 4096, 64), 33);
   EXPECT_EQ(plan(4, 33, 1984, 256), 33);
+  // Nor if their rows come of two loops.
+  const ByteCopy copy{4, {{32, 4, 4096}, {8, 10000, 64}, {16, 128, 4}}};
+  const BlockPlan two =
+      PlanBlocks(copy, {}, 100 << 10, {.l2 = 512 << 10, .shuffle = 256});
+  EXPECT_EQ(two.a.num_loops, 2);
+  EXPECT_EQ(two.b.block, 32);
 }
 
 }  // namespace
