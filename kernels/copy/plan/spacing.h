@@ -43,7 +43,7 @@ struct Spacing {
         far(machine.HasFarL3()) {}
 
   // Of bytes, so many rows are read side by side that they compete at half of
-  // that as well. Measured without lookups only.
+  // that as well; with lookups only what is fetched goes by that (Fetches()).
   bool RowsCompete() const {
     return row % (item == 1 && !wide ? way / 2 : way) == 0;
   }

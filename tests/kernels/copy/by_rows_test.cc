@@ -49,12 +49,16 @@ struct Tiles {
   }
 };
 
-TEST(ByRowsTest, TilesAreOnceTheSecondCacheDoesNotHoldBothSides) {
-  const Machine machine = {.l2 = 512 << 10, .shuffle = 64};
-  const auto goes_by_rows = [&](const Tiles& tiles,
-                                int64_t total_bytes = 1 << 20) {
-    return tiles.PlanFor(total_bytes, machine).by_rows;
+// Tells whether tiles go by rows where so long runs are looked up.
+auto GoesByRows(int64_t shuffle) {
+  return [=](const Tiles& tiles, int64_t total_bytes = 1 << 20) {
+    return tiles.PlanFor(total_bytes, {.l2 = 512 << 10, .shuffle = shuffle})
+        .by_rows;
   };
+}
+
+TEST(ByRowsTest, TilesAreOnceTheSecondCacheDoesNotHoldBothSides) {
+  const auto goes_by_rows = GoesByRows(64);
   const Tiles tiles = {.item = 48, .b = 12, .r = 100};
   EXPECT_TRUE(goes_by_rows(tiles));
   EXPECT_TRUE(goes_by_rows(tiles, 256 << 10));
@@ -75,11 +79,7 @@ TEST(ByRowsTest, TilesAreOnceTheSecondCacheDoesNotHoldBothSides) {
 }
 
 TEST(ByRowsTest, WithLookupsOnlyWhereColumnsLeaveEachOtherTheirPlaces) {
-  const Machine machine = {.l2 = 512 << 10, .shuffle = 256};
-  const auto goes_by_rows = [&](const Tiles& tiles,
-                                int64_t total_bytes = 1 << 20) {
-    return tiles.PlanFor(total_bytes, machine).by_rows;
-  };
+  const auto goes_by_rows = GoesByRows(256);
   const Tiles tiles = {.item = 48, .b = 12, .r = 128};
   EXPECT_TRUE(goes_by_rows(tiles));
   EXPECT_TRUE(goes_by_rows(tiles, 256 << 10));

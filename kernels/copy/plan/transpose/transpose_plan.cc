@@ -33,8 +33,8 @@ constexpr int64_t kStreamedRun = 1 << 10;
 constexpr int64_t kStreamedRow = 4 << 10;
 
 // In cache, blocks of few columns have runs as long as makes them so large, for
-// they take a while to begin; items that are written two vectors of a column at
-// a time have runs and rows of this length. Measured without lookups only.
+// they take a while to begin; items that are written a line of a column at a
+// time have runs and rows of this length.
 constexpr int64_t kCachedBlock = 256 << 10;
 constexpr int64_t kCachedRun = 4 << 10;
 

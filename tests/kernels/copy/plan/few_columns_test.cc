@@ -1,7 +1,7 @@
 // Claims of kernels/copy/plan/transpose/transpose_plan.h: in cache, columns
 // that compete are written a few at a time, of blocks whose rows stay in the
 // first cache, or several lines of each; where the CPU looks up
-// (Machine::shuffle), nothing is.
+// (Machine::shuffle), long items and few columns only.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -98,7 +98,7 @@ TEST(FewColumnsTest, ThatWaitAreLongItemsInCacheWithLookups) {
   EXPECT_EQ(PlanOf(16, 3 * 32, 1600, kInMemory, 256).breadth, kMaxOffsets);
 }
 
-TEST(FewColumnsTest, AreNotCutPastTheCachesNorWhereTheCpuLooksUp) {
+TEST(FewColumnsTest, AreNotCutPastTheCachesNorManyOfThemWithLookups) {
   EXPECT_GT(BlockBytes(PlanOf(4, 2048, 128, kInMemory)), 16 << 10);
   const BlockPlan wide = PlanOf(2, 1536, 1408, kInL3, 256);
   EXPECT_GT(wide.b.block * 2, 128);
