@@ -25,6 +25,11 @@ namespace {
 using Bytes = std::vector<std::byte>;
 using Pieces = std::vector<std::span<const std::byte>>;
 
+struct Case {
+  Op op;
+  std::vector<int64_t> shape;
+};
+
 struct Result {
   std::vector<Bytes> outputs;
   int64_t joined;
@@ -91,10 +96,6 @@ std::vector<Plan> PlansOf(const Op& op, const std::vector<int64_t>& shape,
 }
 
 TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
-  struct Case {
-    Op op;
-    std::vector<int64_t> shape;
-  };
   const Case cases[] = {
       {Transpose{{0, 3, 1, 2}}, {4, 64, 64, 24}},
       {Transpose{{0, 2, 3, 1}}, {4, 24, 64, 64}},
@@ -137,20 +138,18 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothing) {
 }
 
 TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
-  struct Case {
-    Op op;
-    std::vector<int64_t> shape;  // of the outermost index
+  struct Sized : Case {  // the shape of the outermost index
     int64_t bits;
   };
-  const Case cases[] = {
-      {Transpose{{0, 3, 1, 2}}, {64, 64, 64}, 32},
-      {Transpose{{0, 3, 1, 2}}, {63, 65, 24}, 16},
-      {Transpose{{3, 0, 1, 2}}, {100, 100, 3}, 8},
-      {Transpose{{0, 2, 1, 3}}, {60, 100, 24}, 32},
-      {ShuffleChannels{1, 4}, {64, 28, 28}, 32},
-      {VariadicSplit{2, {10, 1, 53}}, {1000, 64, 4}, 32},
+  const Sized cases[] = {
+      {{Transpose{{0, 3, 1, 2}}, {64, 64, 64}}, 32},
+      {{Transpose{{0, 3, 1, 2}}, {63, 65, 24}}, 16},
+      {{Transpose{{3, 0, 1, 2}}, {100, 100, 3}}, 8},
+      {{Transpose{{0, 2, 1, 3}}, {60, 100, 24}}, 32},
+      {{ShuffleChannels{1, 4}, {64, 28, 28}}, 32},
+      {{VariadicSplit{2, {10, 1, 53}}, {1000, 64, 4}}, 32},
   };
-  for (const Case& c : cases) {
+  for (const Sized& c : cases) {
     std::vector<int64_t> shape = c.shape;
     int64_t bytes = c.bits / 8;
     for (int64_t extent : shape) bytes *= extent;
@@ -170,10 +169,6 @@ TEST_F(PiecesTest, CutsAnywhereChangeNothingThatNoCacheHolds) {
 }
 
 TEST_F(PiecesTest, LinesAreMadeOfSeveralPiecesWithoutBringingAllTogether) {
-  struct Case {
-    Op op;
-    std::vector<int64_t> shape;
-  };
   const Case cases[] = {
       {Transpose{{0, 2, 3, 1}}, {3, 3, 300, 401}},
       {Transpose{{0, 2, 1}}, {2, 70, 6000}},
@@ -263,34 +258,41 @@ TEST_F(PiecesTest, SmallPiecesAreBroughtTogetherOnceInPooledMemory) {
   const std::vector<Plan> plans = PlansOf(Transpose{}, {512, 1024}, 32);
   const Bytes src = RandomBytes(512 * 1024 * 4);
   std::vector<int64_t> cuts;
-  for (int64_t at = 0; at < 512 * 1024 * 4; at += 5000) cuts.push_back(at);
+  for (int64_t at = 0; at < std::ssize(src); at += random_.In(0, 100000))
+    cuts.push_back(at);
   const auto pool = std::make_shared<BufferPool>(64 << 20);
   const Pieces pieces = CutAt(src, cuts);
   Bytes out(src.size());
   const Target target{&plans[0], out.data()};
-  EXPECT_EQ(Copy(pieces, {&target, 1}, pool.get()), 512 * 1024 * 4);
+  EXPECT_EQ(Copy(pieces, {&target, 1}, pool.get()), std::ssize(src));
+  EXPECT_EQ(out, CopyAll({src}, plans).outputs[0]);
   EXPECT_EQ(pool->GetStats().live_bytes, 0);
-  EXPECT_GE(pool->GetStats().idle_bytes, 512 * 1024 * 4);
+  EXPECT_GE(pool->GetStats().idle_bytes, std::ssize(src));
 }
 
-TEST_F(PiecesTest, JoinsASourceInPieces) {
-  const Bytes src = RandomBytes(3 << 20);
-  Bytes dst(src.size()), expected(src.size());
-  const View view =
-      Permute(Dense(Shape{1024, 3072}), std::vector<int64_t>{1, 0});
-  testing::CopyElements(view, Dense(ShapeOf(view)), 8, src.data(),
-                        expected.data());
-  std::vector<std::span<const std::byte>> pieces;
-  for (size_t at = 0; at < src.size();) {
-    const size_t bytes = std::min<size_t>(
-        static_cast<size_t>(random_.In(0, 100000)), src.size() - at);
-    pieces.emplace_back(src.data() + at, bytes);
-    at += bytes;
-  }
-  const Plan plan = CompilePlan(view, 8);
-  const Target target = {&plan, dst.data()};
-  EXPECT_EQ(Copy(pieces, {&target, 1}), static_cast<int64_t>(src.size()));
-  EXPECT_EQ(dst, expected);
+// As they come from a socket that is read as fast as it is written.
+TEST_F(PiecesTest, IsReadInPlaceFromTheSizeThatPaysForTheCuts) {
+  const auto joins = [&](const Op& op, const std::vector<int64_t>& shape,
+                         int64_t piece) {
+    const std::vector<Plan> plans = PlansOf(op, shape, 32);
+    const Bytes src = RandomTensor(shape, 32);
+    std::vector<int64_t> cuts;
+    for (int64_t at = piece; at < std::ssize(src); at += piece)
+      cuts.push_back(at);
+    const Result got = CopyAll(CutAt(src, cuts), plans);
+    EXPECT_EQ(got.outputs, CopyAll({src}, plans).outputs);
+    return got.joined != 0;
+  };
+  const Op to_nchw = Transpose{{0, 3, 1, 2}};
+  EXPECT_FALSE(joins(to_nchw, {8, 64, 64, 64}, 64 << 10));
+  EXPECT_TRUE(joins(to_nchw, {8, 64, 64, 64}, 63 << 10));
+  // Each of many outputs has a cut of its own.
+  const Op split = VariadicSplit{1, Shape(16, 1)};
+  EXPECT_FALSE(joins(split, {65536, 16}, 128 << 10));
+  EXPECT_TRUE(joins(split, {65536, 16}, 127 << 10));
+  // Lines are made of what lies in several pieces.
+  EXPECT_FALSE(joins(Transpose{}, {512, 8192}, 128 << 10));
+  EXPECT_TRUE(joins(Transpose{}, {512, 8192}, 127 << 10));
 }
 
 }  // namespace

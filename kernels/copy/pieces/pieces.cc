@@ -15,8 +15,10 @@
 namespace axis {
 namespace {
 
-// Below this, what a cut costs is more than bringing the pieces together.
-constexpr int64_t kPieceBytes = 128 << 10;
+// Below this, in all or for each target, what a cut costs is more than bringing
+// the pieces together; and so do bands, of pieces below that.
+constexpr int64_t kPieceBytes = 64 << 10, kTargetBytes = 8 << 10;
+constexpr int64_t kBandedBytes = 128 << 10;
 
 // Runs of the destination that are this long may begin anywhere.
 constexpr int64_t kRunBytes = 256;
@@ -126,14 +128,16 @@ void CopyPart(const Parts::Part& part, std::span<const Target> targets,
 bool CopyPieces(Pieces pieces, std::span<const Target> targets,
                 int64_t total_bytes, BufferPool* pool) {
   const int64_t piece = SizeOf(pieces) / std::ssize(pieces);
-  if (piece < kPieceBytes) return false;
+  if (piece < std::max(kPieceBytes, kTargetBytes * std::ssize(targets)))
+    return false;
   int64_t unit = 1;
   for (const Target& target : targets) {
     const Plan& plan = *target.plan;
     if (!plan.places.empty() || !IsWholeUnits(plan)) return false;
     const int64_t own = UnitOf(plan, piece);
     if (own == 0)
-      return targets.size() == 1 && CopyBands(pieces, target, total_bytes);
+      return piece >= kBandedBytes && targets.size() == 1 &&
+             CopyBands(pieces, target, total_bytes);
     unit = std::max(unit, own);
   }
   const Parts parts(pieces, unit, pool);

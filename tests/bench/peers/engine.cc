@@ -81,8 +81,9 @@ Program ProgramOf(const Case& c) {
 Peer EnginePeer(const Case& c, Buffers buffers, size_t piece_bytes) {
   auto ready = std::make_shared<Ready>();
   ready->program = ProgramOf(c);
-  // As in the server: what was used is used again.
-  ready->pool = std::make_shared<BufferPool>(c.src_bytes);
+  // As in the server: what was used is used again. A block is larger than what
+  // it is for.
+  ready->pool = std::make_shared<BufferPool>(2 * c.src_bytes + (4 << 20));
   const std::vector<std::byte*> at = Place(c, buffers, *ready);
   for (const Program::Pass& pass : ready->program.passes) {
     const auto src = static_cast<size_t>(pass.src);
