@@ -7,6 +7,10 @@ LOOKUP = [
      ": hn::BlendedStore(x, last, Bytes(), to);",
      ": hn::StoreU(x, Bytes(), to);", ENGINE),
     # What is not streamed again.
+    ("kernels/copy/block/lookup/lookup-inl.h", "if (i >= first) StoreAt",
+     "if (i > first) StoreAt", ENGINE),
+    ("kernels/copy/block/lookup/lookup-inl.h",
+     "kRows - run % kLineBytes * kRows / kLineBytes", "kRows - 1", ENGINE),
     ("kernels/copy/block/stores-inl.h", "if (kStream && i < again_) return;",
      "if (kStream && i <= again_) return;", ENGINE),
     ("kernels/copy/block/squares-inl.h",

@@ -120,22 +120,30 @@ void InterleaveLines(const Block& block) {
   const int64_t run = block.num_b * kItem;
   int64_t rows[kRows];
   std::copy_n(block.rows, kRows, rows);
+  // A line that has just been streamed must not be touched again: it would be
+  // waited for until it is in memory, and read back.
+  const bool in_lines = kStream && run * kRows % kLineBytes == 0;
+  const int64_t streamed =
+      in_lines ? kRows - run % kLineBytes * kRows / kLineBytes : 0;
   const Loop batch = block.batch;
   for (int64_t t = 0; t < batch.extent; ++t) {
     const uint8_t* src = block.src + t * batch.src_stride;
     uint8_t* dst = block.dst + t * batch.dst_stride;
-    auto interleave = [&](auto stream) HWY_ATTR {
-      return [=, &shuffle, &rows](int64_t at) HWY_ATTR {
-        shuffle([&](int64_t a)
-                    HWY_ATTR { return hn::LoadU(Bytes(), src + rows[a] + at); },
-                [&](int64_t i, BytesVec x) HWY_ATTR {
-                  StoreAt<stream()>(x, Bytes(),
-                                    dst + at * kRows + i * kLineBytes);
-                });
-      };
+    auto interleave = [&](int64_t at, int64_t first, auto stream) HWY_ATTR {
+      shuffle([&](int64_t a)
+                  HWY_ATTR { return hn::LoadU(Bytes(), src + rows[a] + at); },
+              [&](int64_t i, BytesVec x) HWY_ATTR {
+                uint8_t* const to = dst + at * kRows + i * kLineBytes;
+                if (i >= first) StoreAt<stream()>(x, Bytes(), to);
+              });
     };
-    ForEachLine(run, interleave(std::bool_constant<kStream>()),
-                interleave(std::false_type()));
+    constexpr std::bool_constant<kStream> kStreamed;
+    ForEachLine(
+        run, [&](int64_t at) HWY_ATTR { interleave(at, 0, kStreamed); },
+        [&](int64_t at) HWY_ATTR {
+          in_lines ? interleave(at, streamed, kStreamed)
+                   : interleave(at, 0, std::false_type());
+        });
   }
 }
 
