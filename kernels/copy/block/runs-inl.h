@@ -179,6 +179,20 @@ HWY_NOINLINE inline void CopyRun(uint8_t* HWY_RESTRICT dst,
   WithCopier(bytes, [=](auto copy) HWY_ATTR { copy(dst, src); });
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Copies a line past the caches, by halves at most: stores of whole lines,
+// right after what they store was loaded from memory, took up to 1.4 times as
+// long. REQUIRES: `dst` is at a line.
+HWY_INLINE void StreamLine(uint8_t* HWY_RESTRICT dst,
+                           const uint8_t* HWY_RESTRICT src) {
+  constexpr int64_t kPart = std::min(kVectorBytes, kLineBytes / 2);
+  const hn::FixedTag<uint8_t, size_t{kPart}> d;
+  HWY_UNROLL(4)
+  for (int64_t part = 0; part < kLineBytes; part += kPart)
+    hn::Stream(hn::LoadU(d, src + part), d, dst + part);
+}
+#endif
+
 // Copies past the caches: whole lines only, since a part of one would cost a
 // round trip to memory. The caller fences.
 HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
@@ -190,11 +204,8 @@ HWY_INLINE void StreamRun(uint8_t* HWY_RESTRICT dst,
                                             (kLineBytes - 1));
   if (bytes < head + kLineBytes) return CopyRun(dst, src, bytes);
   if (head != 0) CopyRun(dst, src, head);
-  const hn::ScalableTag<uint8_t> d;
   int64_t i = head;
-  for (; i + kLineBytes <= bytes; i += kLineBytes) HWY_UNROLL(4)
-  for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
-    hn::Stream(hn::LoadU(d, src + i + part), d, dst + i + part);
+  for (; i + kLineBytes <= bytes; i += kLineBytes) StreamLine(dst + i, src + i);
   if (i < bytes) CopyRun(dst + i, src + i, bytes - i);
 #endif
 }

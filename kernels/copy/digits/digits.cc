@@ -152,7 +152,8 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
                            ? repeats_little || !sides.are_packed
                            : repeats_little && sides.row < kLineBytes &&
                                  sides.repetition <= kLookedUpBlock;
-    return plan.item < kPiece &&
+    // What is interleaved past the caches is asked for ahead.
+    return plan.item < kPiece && !(interleaves && plan.stream) &&
            (sides.in_one_go <= kLookedUpBytes || (!interleaves && small));
   }
   if (sides.shorter < kLineBytes &&

@@ -169,20 +169,28 @@ inline bool ReadsFarther(const Loop& x, const Loop& y) {
   return x.src_stride > y.src_stride;
 }
 
+// Blocks that begin anew after less than this take longer than it takes to
+// write lines out of order.
+inline constexpr int64_t kRepeatedOften = 4 << 10;
+
 // Sorts `loops`, along which a block of few items on one side is repeated. What
 // the second cache does not hold is read from end to end, for that a core
 // foresees; but not if too little were moved in one go then. With lookups only
-// past the caches: in them it was measured without. Else rows that are no
-// longer than lines are best read one line after the other.
+// past the caches: in them it was measured without. So is what else would begin
+// anew too often. Else rows that are no longer than lines are best read one
+// line after the other.
 inline void OrderRepetitions(const BlockPlan& plan, Loops& loops,
                              int64_t total_bytes, const Machine& machine) {
   if (loops.empty()) return;
   const Loop& next = *std::ranges::min_element(loops, {}, &Loop::src_stride);
-  const int64_t in_one_go =
-      plan.item * plan.a.block * plan.b.block * next.extent;
+  const int64_t block = plan.item * plan.a.block * plan.b.block;
+  const int64_t in_one_go = block * next.extent;
+  const int64_t otherwise = block * loops.back().extent;
   const int64_t least = total_bytes < machine.l3 / 8 ? 2 << 10 : 1 << 10;
-  if (total_bytes > (machine.LooksUp() ? machine.l3 / 4 : machine.l2) &&
-      in_one_go >= least) {
+  const bool past_near =
+      total_bytes > (machine.LooksUp() ? machine.l3 / 4 : machine.l2);
+  if ((past_near && in_one_go >= least) ||
+      (otherwise < kRepeatedOften && in_one_go >= 2 * otherwise)) {
     std::sort(loops.begin(), loops.end(), ReadsFarther);
   } else if (std::max(plan.a.extent, plan.b.extent) * plan.item <= kLineBytes) {
     std::sort(loops.begin(), loops.end(), IsWider);

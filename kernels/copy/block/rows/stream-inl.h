@@ -33,14 +33,14 @@ class RunStreamer {
     int64_t i = 0;
     if (filled_ > 0) {
       CopyFixed<kLineBytes>(line_ + kLineBytes + filled_, src);
-      StreamLine(line_ + kLineBytes);
+      AddLine(line_ + kLineBytes);
       i = kLineBytes - filled_;
     } else if (!IsAtLine(dst_)) {
       i = kLineBytes - PlaceInLine(dst_);
       CopyRun(dst_, src, i);
       dst_ += i;
     }
-    for (; i + kLineBytes <= bytes; i += kLineBytes) StreamLine(src + i);
+    for (; i + kLineBytes <= bytes; i += kLineBytes) AddLine(src + i);
     filled_ = bytes - i;
     CopyFixed<kLineBytes>(line_ + filled_, src + bytes - kLineBytes);
   }
@@ -50,11 +50,8 @@ class RunStreamer {
   }
 
  private:
-  HWY_INLINE void StreamLine(const uint8_t* from) {
-    const hn::ScalableTag<uint8_t> d;
-    HWY_UNROLL(4)
-    for (int64_t part = 0; part < kLineBytes; part += kVectorBytes)
-      hn::Stream(hn::LoadU(d, from + part), d, dst_ + part);
+  HWY_INLINE void AddLine(const uint8_t* from) {
+    StreamLine(dst_, from);
     dst_ += kLineBytes;
   }
 

@@ -214,14 +214,16 @@ void CutJoined(BlockPlan& plan) {
   CutEvenly(plan.b, plan.item, kJoinedRow, kJoinedColumns);
 }
 
-// Cuts everything else.
+// Cuts everything else. What is put together in registers fills scratch as it
+// is, and of many rows that are fetched there is less of each.
 void CutBlocks(BlockPlan& plan, const Transposition& t, const Runs& runs) {
   const int64_t item = plan.item;
   Cut(plan.a, item, runs.a_bytes);
-  if (!t.stream || t.spacing.wide) return Cut(plan.b, item, runs.b_bytes);
-  const int64_t run = std::min(plan.a.extent * item, runs.a_bytes);
-  CutEvenly(plan.b, item, runs.b_bytes,
-            plan.fetch ? kFetchedBlock / run : kMaxOffsets);
+  const int64_t most = kFetchedBlock / plan.a.block / kLineBytes * kLineBytes;
+  const int64_t row = plan.fetch ? std::min(runs.b_bytes, most) : runs.b_bytes;
+  if (!t.stream || t.spacing.far || plan.realigns)
+    return Cut(plan.b, item, row);
+  CutEvenly(plan.b, item, row, plan.fetch ? most / item : kMaxOffsets);
 }
 
 // Of columns that spill over into the next, repetitions that follow one another

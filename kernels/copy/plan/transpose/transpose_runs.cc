@@ -28,6 +28,9 @@ constexpr int64_t kManyRows = 16;
 // Of more rows than this it does not show what squares leave of them.
 constexpr int64_t kMostWithRest = 512;
 
+// Of rows of so many items it does not show that squares ask for nothing.
+constexpr int64_t kFewInSquares = 64;
+
 // Past the caches. Larger blocks would evict what is prefetched before its
 // turn; those of short rows without gaps are small.
 Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
@@ -58,13 +61,14 @@ Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
         item < 8 && (spacing.RowsCompete() || spacing.ColumnsAreLines());
     return {short_runs ? 512 : 1024, kLongRow};
   }
-  const bool narrow_runs = plan.lines && !spacing.RowsCompete();
-  const int64_t b_bytes =
-      item >= 8 ? 512
-                : (narrow_runs ? std::max(kLineBytes, kStreamColumns * item)
-                               : kLongRow);
-  const bool short_runs = item < 8 && spacing.RowsCompete();
-  return {is_small ? 2048 : short_runs ? 512 : 1024, b_bytes};
+  if (is_small) return {2048, item >= 8 ? 512 : kLongRow};
+  if (plan.lines && !spacing.RowsCompete()) {
+    const bool short_rows = plan.b.extent * item <= kLineBytes;
+    return {short_rows ? 1024 : std::clamp<int64_t>(128 * item, 256, 1024),
+            item <= 2 ? 512 : 1024};
+  }
+  return {item < 8 && spacing.RowsCompete() ? 512 : 1024,
+          item >= 8 ? 512 : kLongRow};
 }
 
 // In cache, columns that compete are kept few where stores are wide, but not if
@@ -76,18 +80,27 @@ Runs PlanCached(const BlockPlan& plan, const Spacing& spacing) {
   return {512, few ? kLineBytes : 512};
 }
 
-// Of squares, only what is short is worth prefetching. Columns that compete are
-// taken to their end, a line's items side by side, unless pages compete as
-// well.
+// Whether the lines of as many rows as one of them has items compete.
+bool LinesCompete(const Spacing& spacing) {
+  return spacing.row % (spacing.item <= 2 ? spacing.way / 2 : spacing.way) == 0;
+}
+
+// Of squares, only what is short is worth prefetching, and past a near cache
+// what does not compete. Columns that compete are taken to their end, a line's
+// items side by side, unless pages compete as well.
 Runs PlanSquares(BlockPlan& plan, const Spacing& spacing, bool stream) {
   const int64_t item = spacing.item;
   plan.squares = Square::kWhole;
   plan.fetch = false;
   const bool is_short = plan.a.extent * item < kLongRow;
   const bool evict_each_other = spacing.row % (16 * spacing.way) == 0;
-  if (spacing.row > kLongRow && (!is_short || evict_each_other)) plan.lead = 0;
-  if (item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete())
-    plan.breadth = (item == 8 && !stream ? 2 : 1) * kLineBytes / item;
+  const bool foreseen = spacing.far || !stream || LinesCompete(spacing);
+  if (foreseen && spacing.row > kLongRow && (!is_short || evict_each_other))
+    plan.lead = 0;
+  plan.breadth =
+      item >= 4 && spacing.ColumnsCompete() && !spacing.PagesCompete()
+          ? (item == 8 && !stream ? 2 : 1) * kLineBytes / item
+          : kMaxOffsets;
   return {1024, item == 1 ? 512 : 1024};
 }
 
@@ -132,8 +145,8 @@ bool Fetches(const BlockPlan& plan, const Transposition& t) {
     return true;
   if (spacing.wide) {
     if (item == 2)
-      return spacing.RowsCompete() && !t.stream && rows >= kManyRows &&
-             rows * item < kLineBytes;
+      return spacing.RowsCompete() && rows >= kManyRows &&
+             (t.stream ? !spacing.far : rows * item < kLineBytes);
     return item == 1 &&
            (spacing.RowsCompete() ? !t.in_l2 || rows > kManyRows
                                   : spacing.row % (spacing.way / 2) == 0 &&
@@ -141,6 +154,15 @@ bool Fetches(const BlockPlan& plan, const Transposition& t) {
   }
   if (!RowsEvictEachOther(plan, t)) return false;
   return item <= 2 || (item == 4 && !t.stream && spacing.ColumnsWait());
+}
+
+// Whether to read lines of rows whole is worth it. Past a near cache pieces of
+// them are read as fast if they are asked for ahead: not where lines compete,
+// of the longest items, or of few that are not small.
+bool GainsFromSquares(const BlockPlan& plan, const Transposition& t) {
+  return !t.stream || t.spacing.far || LinesCompete(t.spacing) ||
+         plan.item == kPiece ||
+         (plan.item >= 4 && plan.b.extent <= kFewInSquares);
 }
 
 // Whether squares of bytes would leave rows that are better read to scratch.
@@ -165,13 +187,12 @@ int64_t BreadthOf(const Transposition& t, int64_t row, bool fetch) {
   const bool rows_stay =
       !spacing.RowsCompete() || fetch || (t.stream && spacing.RowsStayNear());
   // Past the caches the longest items gain in long rows only, and not where
-  // columns compete. With lookups long items in cache do.
+  // columns compete.
   const bool long_apart = row >= kLongRow && !spacing.ColumnsCompete();
   const bool gains =
-      spacing.wide ? !t.stream && spacing.item >= 8 && spacing.ColumnsCompete()
-      : t.stream   ? spacing.item <= 8 || long_apart
+      t.stream            ? !spacing.far && (spacing.item <= 8 || long_apart)
       : spacing.item >= 8 ? spacing.ColumnsCompete()
-                          : spacing.item == 4 && !t.in_l2;
+                          : !spacing.wide && spacing.item == 4 && !t.in_l2;
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }
@@ -189,10 +210,10 @@ Transposition::Transposition(const BlockPlan& plan, int64_t total_bytes,
 
 Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
-  const bool squares = spacing.AreSquares(t.stream, t.in_second) &&
-                       plan.a.extent * plan.item >= kLineBytes &&
-                       plan.b.extent * plan.item >= kLineBytes &&
-                       !LeavesRest(plan, t);
+  const bool squares =
+      spacing.AreSquares(t.stream, t.in_second) && GainsFromSquares(plan, t) &&
+      plan.a.extent * plan.item >= kLineBytes &&
+      plan.b.extent * plan.item >= kLineBytes && !LeavesRest(plan, t);
   Runs runs = t.stream ? PlanStreamed(plan, t) : PlanCached(plan, spacing);
   plan.fetch = Fetches(plan, t);
   plan.few_rows = spacing.item == 4 && !spacing.wide && !plan.fetch &&

@@ -45,7 +45,7 @@ TEST(TransposePlanTest, RowsThatCompeteAreReadToScratchOrFewAtATime) {
   EXPECT_TRUE(plan(2, 31, 4096, 1000, in_l3, 256).fetch);
   EXPECT_FALSE(plan(2, 15, 4096, 1000, in_l3, 256).fetch);
   EXPECT_FALSE(plan(2, 31, 4096 + 2048, 1000, in_l3, 256).fetch);
-  EXPECT_FALSE(plan(2, 31, 4096, 1000, in_memory, 256).fetch);
+  EXPECT_TRUE(plan(2, 32, 4096, 1000, in_memory, 256).fetch);
   EXPECT_TRUE(plan(1, 17, 4 * 4096, 1000, in_l2, 256).fetch);
   EXPECT_FALSE(plan(1, 16, 4 * 4096, 1000, in_l2, 256).fetch);
   const ByteCopy wide{1, {{1024, 1, 1000}, {40, 4096, 1}}};
