@@ -37,7 +37,7 @@ COPY = [
      ["blocks_test", "copy_test"]),
     # Parts that scratch does not hold, or that are not equal; lines in parts.
     ("kernels/copy/plan/side.h", "even <= most ? even * item : bytes",
-     "even * item", ["block_plan_test"]),
+     "even * item", ["block_plan_test", "near_plan_test"]),
     ("kernels/copy/plan/side.h", "even <= most ? even * item : bytes",
      "bytes", ["block_plan_test"]),
     ("kernels/copy/plan/side.h", "if (parts == Part::kLines)",

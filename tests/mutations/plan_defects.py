@@ -46,8 +46,6 @@ PLANS = [
      ["near_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc",
      "if (foreseen && spacing.row", "if (spacing.row", ["near_plan_test"]),
-    ("kernels/copy/plan/transpose/transpose_runs.cc",
-     "? !spacing.far && (spacing", "? (spacing", ["near_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc", "short_rows ? 1024 :",
      "false ? 1024 :", ["near_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc",

@@ -189,10 +189,10 @@ int64_t BreadthOf(const Transposition& t, int64_t row, bool fetch) {
   // Past the caches the longest items gain in long rows only, and not where
   // columns compete.
   const bool long_apart = row >= kLongRow && !spacing.ColumnsCompete();
-  const bool gains =
-      t.stream            ? !spacing.far && (spacing.item <= 8 || long_apart)
-      : spacing.item >= 8 ? spacing.ColumnsCompete()
-                          : !spacing.wide && spacing.item == 4 && !t.in_l2;
+  const bool gains = t.stream ? spacing.item <= 8 || long_apart
+                     : spacing.item >= 8
+                         ? spacing.ColumnsCompete()
+                         : !spacing.wide && spacing.item == 4 && !t.in_l2;
   if (!spacing.ColumnsWait() || !rows_stay || !gains) return kMaxOffsets;
   return (fetch && !t.stream ? kLineBytes / 2 : kLineBytes) / spacing.item;
 }

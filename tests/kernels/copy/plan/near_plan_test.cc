@@ -22,14 +22,15 @@ constexpr int64_t kInMemory = 1 << 30;
 constexpr Machine kNear{.l2 = 1 << 20, .shuffle = 256, .vector = 64};
 constexpr Machine kFar{.l2 = 2 << 20, .shuffle = 256, .vector = 64};
 
-// Repeated matrices of `num_a` rows of `num_b` items, without gaps.
+// Repeated matrices of `num_a` rows of `num_b` items, without gaps, or `pitch`
+// bytes apart.
 BlockPlan PlanOf(int64_t item, int64_t num_a, int64_t num_b,
-                 const Machine& machine = kNear) {
-  const int64_t bytes = item * num_a * num_b;
+                 const Machine& machine = kNear, int64_t pitch = 0) {
+  if (pitch == 0) pitch = num_b * item;
   const ByteCopy copy{item,
-                      {{3, bytes, bytes},
+                      {{3, num_a * pitch, num_a * num_b * item},
                        {num_b, item, num_a * item},
-                       {num_a, num_b * item, item}}};
+                       {num_a, pitch, item}}};
   return PlanBlocks(copy, {}, kInMemory, machine);
 }
 
@@ -50,9 +51,10 @@ TEST(NearPlanTest, LinesAreReadWholeOnlyWhereTheyCompete) {
   EXPECT_TRUE(are_squares(4, 64 * 4));
   EXPECT_FALSE(are_squares(4, 65 * 4));
   EXPECT_FALSE(are_squares(2, 64 * 2));
-  // From far away they gain everywhere.
+  // From far away they gain everywhere, and of columns that are no lines.
   for (const int64_t item : {2, 4, 8})
     EXPECT_TRUE(are_squares(item, 5120, kFar));
+  EXPECT_NE(PlanOf(4, 250, 512, kFar).squares, Square::kNone);
 }
 
 TEST(NearPlanTest, AsksForWhatDoesNotCompete) {
@@ -120,10 +122,12 @@ TEST(NearPlanTest, BlocksFitScratch) {
     const int64_t item = int64_t{1} << random.In(0, 4);
     const int64_t num_a = random.In(2, random.OneIn(2) ? 6000 : 300);
     int64_t num_b = random.In(2, random.OneIn(2) ? 6000 : 300);
-    if (random.OneIn(2)) num_b = RoundUpToLine(num_b * item) * 64 / item;
+    const int64_t apart = RoundUpToLine(num_b * item) * 64;
+    if (random.OneIn(3)) num_b = apart / item;
     Machine machine = random.OneIn(2) ? kNear : kFar;
     if (random.OneIn(3)) machine = {.l2 = 512 << 10, .shuffle = 64};
-    const BlockPlan plan = PlanOf(item, num_a, num_b, machine);
+    const BlockPlan plan =
+        PlanOf(item, num_a, num_b, machine, random.OneIn(2) ? apart : 0);
     const int64_t run = plan.a.block * item, row = plan.b.block * item;
     // Few items follow one another as they do in the result.
     const int64_t column = plan.kernel == Kernel::kInterleave
@@ -161,8 +165,8 @@ BlockPlan PixelShuffle(int64_t item, int64_t side, int64_t total_bytes,
 TEST(NearPlanTest, RowsAreInterleavedOneAfterTheOtherIfFewFollowInTheResult) {
   for (const int64_t total :
        {int64_t{256} << 10, int64_t{4} << 20, kInMemory}) {
-    EXPECT_EQ(PixelShuffle(1, 60, total).kernel, Kernel::kInterleave);
-    EXPECT_EQ(PixelShuffle(1, 60, total).batch.extent, 60);
+    EXPECT_EQ(PixelShuffle(1, 100, total).kernel, Kernel::kInterleave);
+    EXPECT_EQ(PixelShuffle(1, 100, total).batch.extent, 100);
   }
   // As they follow in the result, if that is enough.
   EXPECT_EQ(PixelShuffle(4, 256, 4 << 20).batch.extent, 2);
