@@ -182,7 +182,8 @@ HWY_NOINLINE inline void CopyRun(uint8_t* HWY_RESTRICT dst,
 #if HWY_TARGET != HWY_SCALAR
 // Copies a line past the caches, by halves at most: stores of whole lines,
 // right after what they store was loaded from memory, took up to 1.4 times as
-// long. REQUIRES: `dst` is at a line.
+// long (Zen 4).
+// REQUIRES: `dst` is at a line.
 HWY_INLINE void StreamLine(uint8_t* HWY_RESTRICT dst,
                            const uint8_t* HWY_RESTRICT src) {
   constexpr int64_t kPart = std::min(kVectorBytes, kLineBytes / 2);

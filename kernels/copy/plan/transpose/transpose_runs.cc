@@ -7,8 +7,8 @@
 namespace axis {
 namespace {
 
-// So many runs are written past the caches side by side.
-constexpr int64_t kStreamColumns = 32;
+// Rows of no more items are few, if nothing lies between them.
+constexpr int64_t kFewColumns = 16;
 
 // So many rows ahead the source is prefetched where few columns are swept.
 constexpr int64_t kSweepLead = 16;
@@ -44,7 +44,7 @@ Runs PlanStreamed(BlockPlan& plan, const Transposition& t) {
       spacing.column % (spacing.way * std::min<int64_t>(item, 4) / 8) == 0;
   plan.lines = spacing.ColumnsAreLines() &&
                (spacing.wide || spacing.RowsStayNear() || !columns_compete);
-  const bool is_small = t.no_gaps && plan.b.extent <= kStreamColumns / 2;
+  const bool is_small = t.no_gaps && plan.b.extent <= kFewColumns;
   if (!spacing.wide) {
     // A few columns that are not lines are best swept side by side through the
     // caches, unless they end before that is foreseen. Bytes take as many steps
