@@ -16,7 +16,7 @@ namespace axis {
 namespace {
 
 // Below this, in all or for each target, what a cut costs is more than bringing
-// the pieces together; and so do bands, of pieces below that.
+// the pieces together; below the last, what a band does.
 constexpr int64_t kPieceBytes = 64 << 10, kTargetBytes = 8 << 10;
 constexpr int64_t kBandedBytes = 128 << 10;
 

@@ -71,13 +71,13 @@ struct Spacing {
   bool PagesCompete() const {
     return row > 2 * way * std::min<int64_t>(item, 4);
   }
-  // Whether the lines of rows are better read once, whole: on the way past the
-  // caches, and where so many rows as a line has items compete, for small items
-  // even if that writes no lines. For bytes that takes more shuffles than it is
-  // worth if pieces of rows never cross a line. Measured with lookups only.
-  // Where the last cache is far, they gain in the second, or where as many
-  // rows as a block has are in few pages lose; and past the caches, where rows
-  // of small items compete in the second cache as well.
+  // Whether the lines of rows may be better read once, whole: on the way past
+  // the caches, and where so many rows as a line has items compete, for small
+  // items even if that writes no lines. For bytes that takes more shuffles than
+  // it is worth if pieces of rows never cross a line. Measured with lookups
+  // only. Where the last cache is far, they gain in the second, or where as
+  // many rows as a block has are in few pages lose; and past the caches, where
+  // rows of small items compete in the second cache as well.
   bool AreSquares(bool stream, bool in_second) const {
     if (!wide) return false;
     if (far && stream && !ColumnsAreLines())

@@ -135,7 +135,8 @@ bool RowsEvictEachOther(const BlockPlan& plan, const Transposition& t) {
 
 // Whether rows that compete are better read to scratch first: where columns do
 // as well, and of small items everywhere; with lookups of bytes, which compete
-// at half of that, and of pairs that are too few for squares.
+// at half of that, and of pairs that are too few for squares, or past a near
+// cache no squares at all.
 bool Fetches(const BlockPlan& plan, const Transposition& t) {
   const Spacing& spacing = t.spacing;
   const int64_t item = spacing.item;
