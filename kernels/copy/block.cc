@@ -10,6 +10,7 @@
 #include "hwy/highway.h"
 #include "kernels/copy/block/interleave-inl.h"
 #include "kernels/copy/block/lookup/lookup-inl.h"
+#include "kernels/copy/block/lookup/tiles-inl.h"
 #include "kernels/copy/block/packed-inl.h"
 #include "kernels/copy/block/prefetch.h"
 #include "kernels/copy/block/rows/compact-inl.h"
@@ -202,7 +203,19 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   const bool stage = plan.stage && !direct;
   FillTogether(plan, fetched_rows);
   BlockWalk walk(plan, stage && plan.carry, src, src_end, dst, rows, columns);
+  if (plan.tiles) return MoveTiles(plan, walk);
   Block block;
+  const bool as_is = !plan.fetch && !stage && plan.lead == 0 &&
+                     plan.together == Together::kNone;
+  if (as_is && walk.AreAlike()) {
+    Prefetcher nothing;
+    for (bool more = walk.Next(block); more; more = walk.NextAlike(block)) {
+      MoveBlock(plan, block, nothing);
+      GiveWay(block.batch.extent * block.num_a * block.num_b * block.item);
+    }
+    if (plan.stream) hwy::FlushStream();
+    return;
+  }
   for (bool more = walk.Next(block); more;) {
     Block next;
     more = walk.Next(next);

@@ -41,7 +41,7 @@ struct Machine {
   // out of a cache than one, not out of the memory. Tiles are lost soonest:
   // they read and write single lines, which no core foresees.
   bool StreamsTiles(int64_t total_bytes) const {
-    return Exceeds(total_bytes, {7, 9}, {5, 9});
+    return Exceeds(total_bytes, {7, 10}, {5, 10});
   }
   // Of items that are lines, or longer.
   bool StreamsTilesOfLines(int64_t total_bytes) const {
@@ -59,7 +59,7 @@ struct Machine {
     return Exceeds(total_bytes, {parts, parts}, {16, 16});
   }
   bool StreamsLongRuns(int64_t total_bytes) const {
-    return StreamsLines(total_bytes) || Exceeds(total_bytes, {8, 11}, {9, 13});
+    return StreamsLines(total_bytes) || Exceeds(total_bytes, {8, 13}, {9, 13});
   }
   // What is made of whole lines, and need not be put together first, goes past
   // a far L3 once the second cache does not hold it. Whoever reads it in this

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/copy.h"
+#include "kernels/copy/byte_copy.h"
 #include "kernels/plan.h"
 #include "kernels/view.h"
 #include "tests/kernels/random_copy.h"
@@ -44,6 +45,27 @@ inline std::byte* Place(Random& random, const GuardedBuffer& memory,
   return random.OneIn(2) ? memory.Last(static_cast<size_t>(bytes))
                          : memory.From(static_cast<size_t>(
                                random.OneIn(2) ? 0 : random.In(0, 63)));
+}
+
+// How many bytes `copy` goes from its begin to its end on one side.
+inline int64_t ReachOf(const ByteCopy& copy, int64_t Loop::*stride) {
+  int64_t last = 0;
+  for (const Loop& loop : copy.loops)
+    last += (loop.extent - 1) * (loop.*stride);
+  return last + copy.item;
+}
+
+// Carries out the loops of `copy` from the l-th on, item by item.
+inline void MoveItems(const ByteCopy& copy, const std::byte* src,
+                      std::byte* dst, size_t l = 0) {
+  if (l == copy.loops.size()) {
+    std::copy_n(src, copy.item, dst);
+    return;
+  }
+  const Loop& loop = copy.loops[l];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    MoveItems(copy, src + i * loop.src_stride, dst + i * loop.dst_stride,
+              l + 1);
 }
 
 // Whether move(src, dst) writes what expect(src, dst) does, and nothing else:

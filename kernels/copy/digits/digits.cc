@@ -142,7 +142,7 @@ bool FindDigits(const ByteCopy& copy, Digits& digits) {
 
 bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
   const bool interleaves = Interleaves(plan);
-  if (!plan.columns.empty() ||
+  if (!plan.columns.empty() || plan.tiles ||
       (plan.kernel != Kernel::kTranspose && !interleaves))
     return false;
   const Sides sides(plan);
@@ -172,8 +172,8 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
 
 Wanted WindowsFor(const BlockPlan& plan, const Machine& machine) {
   const bool transposes = plan.kernel == Kernel::kTranspose;
-  if (!plan.columns.empty() || !(transposes || Interleaves(plan)) ||
-      plan.item >= kPiece)
+  if (!plan.columns.empty() || plan.tiles ||
+      !(transposes || Interleaves(plan)) || plan.item >= kPiece)
     return Wanted::kNone;
   const Sides sides(plan);
   const bool one_matrix = plan.a.num_loops == 1 && plan.b.num_loops == 1;

@@ -49,6 +49,43 @@ bool AreLongStreams(const Side& side, int64_t item, const Machine& machine) {
   return !machine.LooksUp() && side.extent * item >= kPage;
 }
 
+// Shorter ones are moved faster by digits, or many repetitions at a time; of
+// four of a power of two are all that are made of whole pieces.
+constexpr int64_t kLeastTile = 48, kLeastOfFour = 20;
+
+// Whether rows or columns below a line, `few` of them of `many` items, are
+// interleaved or taken apart by looking each repetition up as a whole.
+bool AreTiles(int64_t item, int64_t few, int64_t many) {
+  const int64_t run = many * item;
+  if (item > 8 || few > kMostInterleaved || run >= kLineBytes) return false;
+  return few == 4 ? run >= kLeastOfFour && run % kPiece != 0
+                  : few * run >= kLeastTile;
+}
+
+// Plans such. False if `plan` is not like that, or makes whole lines, which are
+// better streamed past the caches.
+bool PlanTiles(BlockPlan& plan, Loops& loops, int64_t total_bytes,
+               const Machine& machine) {
+  if (!machine.LooksUp()) return false;
+  const int64_t item = plan.item;
+  const int64_t a = plan.a.extent, b = plan.b.extent;
+  const bool streams =
+      machine.StreamsInterleaved(total_bytes) && a * b * item % kLineBytes == 0;
+  if (plan.columns.empty() && AreTiles(item, a, b) && !streams &&
+      plan.b.loops[0].dst_stride == a * item) {
+    plan.kernel = Kernel::kInterleave;
+  } else if (AreTiles(item, b, a) && plan.a.loops[0].src_stride == b * item) {
+    plan.kernel = Kernel::kDeinterleave;
+  } else {
+    return false;
+  }
+  plan.tiles = true;
+  OrderRepetitions(plan, loops, total_bytes, machine);
+  Repeat(plan, loops, total_bytes);
+  plan.outer = loops;
+  return true;
+}
+
 // How many of `extent` times `few_bytes` are streamed in one go: whole lines of
 // each item.
 int64_t RealignedBlock(int64_t extent, int64_t few_bytes) {
@@ -168,7 +205,8 @@ BlockPlan PlanBlocks(const ByteCopy& copy, std::span<const int64_t> columns,
   Append(plan.b, loops[*b]);
   Take(loops, std::max(*a, *b));
   Take(loops, std::min(*a, *b));
-  if (!PlanInterleave(plan, loops, total_bytes, machine) &&
+  if (!PlanTiles(plan, loops, total_bytes, machine) &&
+      !PlanInterleave(plan, loops, total_bytes, machine) &&
       !PlanTogether(plan, loops))
     PlanTranspose(plan, loops, total_bytes, machine);
   return plan;

@@ -102,6 +102,9 @@ struct BlockPlan {
   // read at a time, or each of their lines is fetched anew for every piece. Of
   // what is written in lines at once that gains nothing.
   bool few_rows = false;
+  // What is interleaved or taken apart is short: repetitions are looked up one
+  // by one, each as a whole.
+  bool tiles = false;
   // Items are moved row by row, in the order of the source.
   bool by_rows = false;
   // Lines of the rows are best read whole, too, where instructions do that.

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "kernels/copy/block.h"
 #include "kernels/copy/machine.h"
@@ -62,25 +61,6 @@ ByteCopy ShortRuns(Random& random) {
            {num_a, num_b * item, item}}};
 }
 
-// How far `copy` goes on one side.
-int64_t BytesOf(const ByteCopy& copy, int64_t Loop::*stride) {
-  int64_t last = 0;
-  for (const Loop& loop : copy.loops)
-    last += (loop.extent - 1) * (loop.*stride);
-  return last + copy.item;
-}
-
-void ExpectOf(const ByteCopy& copy, size_t l, const std::byte* src,
-              std::byte* dst) {
-  if (l == copy.loops.size()) {
-    std::memcpy(dst, src, static_cast<size_t>(copy.item));
-    return;
-  }
-  const Loop& loop = copy.loops[l];
-  for (int64_t i = 0; i < loop.extent; ++i)
-    ExpectOf(copy, l + 1, src + i * loop.src_stride, dst + i * loop.dst_stride);
-}
-
 // Moves what `make(random)` makes; returns how many plans there were of each
 // way to move repetitions as one.
 template <class Make>
@@ -92,8 +72,8 @@ std::array<int64_t, 3> MoveTogether(Make make) {
   for (int64_t i = 0; i < 4000; ++i) {
     target.Use(static_cast<size_t>(i));
     const ByteCopy copy = make(random);
-    const int64_t src_bytes = BytesOf(copy, &Loop::src_stride);
-    const int64_t dst_bytes = BytesOf(copy, &Loop::dst_stride);
+    const int64_t src_bytes = testing::ReachOf(copy, &Loop::src_stride);
+    const int64_t dst_bytes = testing::ReachOf(copy, &Loop::dst_stride);
     BlockPlan plan = PlanBlocks(copy, {}, 1 << 19, ThisMachine());
     ++together[static_cast<size_t>(plan.together)];
     // Blocks of a line or more, so that what is left may be less.
@@ -106,7 +86,7 @@ std::array<int64_t, 3> MoveTogether(Make make) {
           MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes, Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
-          ExpectOf(copy, 0, from, to);
+          testing::MoveItems(copy, from, to);
         });
     EXPECT_TRUE(same) << "plan " << i << ", repetitions of " << plan.a.extent
                       << " x " << plan.b.extent << " items of " << plan.item;
