@@ -14,9 +14,13 @@ DIGITS = [
      "sides.in_one_go <= kInterleavedBytes", ["digits_test"]),
     ("kernels/copy/digits/digits.cc", "kLineBytes / 2", "kLineBytes",
      ["digits_test"]),
-    ("kernels/copy/digits/digits.cc", """!plan.columns.empty() ||
-      (plan.kernel""", "(plan.kernel",
+    ("kernels/copy/digits/digits.cc", """!plan.columns.empty() || plan.tiles ||
+      (plan.kernel""", "plan.tiles || (plan.kernel",
      ["digits_test"]),
+    ("kernels/copy/digits/digits.cc", "plan.tiles ||\n      (plan.kernel", "(plan.kernel",
+     ["tiles_test"]),
+    ("kernels/copy/digits/digits.cc", "plan.tiles ||\n      !(transposes", "!(transposes",
+     ["tiles_test"]),
     ("kernels/copy/digits/digits.cc", "rows_apart && plan.b.extent < plan.a.extent",
      "rows_apart", ["windows_test"]),
     ("kernels/copy/digits/digits.cc", "(one_matrix && sides.in_one_go > kInterleavedBytes)",

@@ -73,4 +73,11 @@ LOOKUP = [
     ("kernels/copy/block/lookup/lines-inl.h",
      "!block.realigns || !AreAligned(block)", "!block.realigns",
      ["blocks_test"]),
+    # Tiles.
+    ("kernels/copy/block/lookup/tiles-inl.h", "return hn::MaskedLoad(row, Bytes(), src + rows[a]);",
+     "return hn::LoadU(Bytes(), src + rows[a]);", ["tiles_test"]),
+    ("kernels/copy/block/lookup/tiles-inl.h", "hn::BlendedStore(x, last, Bytes(), to)",
+     "hn::StoreU(x, Bytes(), to)", ["tiles_test"]),
+    ("kernels/copy/block/lookup/tiles-inl.h", "bytes - (kVectors - 1)",
+     "bytes - kVectors", ["tiles_test"]),
 ]

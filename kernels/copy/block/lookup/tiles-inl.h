@@ -24,18 +24,32 @@ namespace HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_AVX3_DL
 
+// What the last of kVectors vectors has of `bytes`.
+template <int64_t kVectors>
+HWY_INLINE hn::Mask<Bytes> LastOf(int64_t bytes) {
+  return hn::FirstN(Bytes(),
+                    static_cast<size_t>(bytes - (kVectors - 1) * kLineBytes));
+}
+
+// So many tiles are moved before others may go first.
+inline constexpr int64_t kTilesInOneGo = 1024;
+
 // Calls f(src, dst) for all tiles of all blocks from `block` on.
 template <class F>
 HWY_INLINE void ForEachTile(Block block, BlockWalk& walk, F f) {
   const Loop batch = block.batch;
-  const int64_t bytes = batch.extent * block.num_a * block.num_b * block.item;
+  const int64_t tile = block.num_a * block.num_b * block.item;
   do {
     const uint8_t* src = block.src;
     uint8_t* dst = block.dst;
-    for (int64_t t = 0; t < batch.extent;
-         ++t, src += batch.src_stride, dst += batch.dst_stride)
-      f(src, dst);
-    GiveWay(bytes);
+    for (int64_t left = batch.extent; left > 0;) {
+      const int64_t tiles = std::min(left, kTilesInOneGo);
+      for (int64_t t = 0; t < tiles;
+           ++t, src += batch.src_stride, dst += batch.dst_stride)
+        f(src, dst);
+      left -= tiles;
+      GiveWay(tiles * tile);
+    }
   } while (walk.NextAlike(block));
 }
 
@@ -45,8 +59,7 @@ void InterleaveTiles(const Block& block, BlockWalk& walk) {
   const Shuffler<kRows> shuffle(Interleaving<kItem, kRows>::kTogether.data());
   const int64_t run = block.num_b * kItem;
   const auto row = hn::FirstN(Bytes(), static_cast<size_t>(run));
-  const auto last = hn::FirstN(
-      Bytes(), static_cast<size_t>(run * kRows - (kVectors - 1) * kLineBytes));
+  const auto last = LastOf<kVectors>(run * kRows);
   int64_t rows[kRows];
   std::copy_n(block.rows, kRows, rows);
   ForEachTile(block, walk, [&](const uint8_t* src, uint8_t* dst) HWY_ATTR {
@@ -65,8 +78,7 @@ template <int64_t kItem, int64_t kRows, int64_t kVectors>
 void DeinterleaveTiles(const Block& block, BlockWalk& walk) {
   const int64_t run = block.num_a * kItem;
   const auto row = hn::FirstN(Bytes(), static_cast<size_t>(run));
-  const auto last = hn::FirstN(
-      Bytes(), static_cast<size_t>(run * kRows - (kVectors - 1) * kLineBytes));
+  const auto last = LastOf<kVectors>(run * kRows);
   BytesVec places[kRows];
   int64_t columns[kRows];
   for (int64_t b = 0; b < kRows; ++b) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/copy/block.h"
+#include "kernels/copy/digits/digits.h"
 #include "kernels/copy/machine.h"
 #include "kernels/copy/plan/block_plan.h"
 #include "kernels/copy/plan/walk.h"
@@ -75,6 +76,17 @@ TEST(TilesTest, AreAtLeast48BytesOfRowsBelowALine) {
     EXPECT_FALSE(
         PlanOf(Tiles(4, 3, 7, interleaves), 1 << 19, {.shuffle = 64}).tiles);
   }
+}
+
+TEST(TilesTest, AreNotMovedByDigits) {
+  // Little enough for those.
+  BlockPlan plan = PlanOf(Tiles(4, 2, 8, true));
+  ASSERT_TRUE(plan.tiles);
+  EXPECT_FALSE(AreTooSmall(plan, kLooksUp));
+  EXPECT_EQ(WindowsFor(plan, kLooksUp), Wanted::kNone);
+  plan.tiles = false;
+  EXPECT_TRUE(AreTooSmall(plan, kLooksUp));
+  EXPECT_NE(WindowsFor(plan, kLooksUp), Wanted::kNone);
 }
 
 TEST(TilesTest, WholeLinesAreStreamedInstead) {
