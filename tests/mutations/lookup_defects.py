@@ -65,7 +65,7 @@ LOOKUP = [
      "WindowsWithin(block.num_a * block.item, kLineBytes, bytes_)",
      "steps", ["compact_test"]),
     ("kernels/copy/block/lookup/compact-inl.h",
-     "i / item * step + i % item", "i / item * step", ["compact_test"]),
+     "(i * step + byte)", "(i * step)", ["compact_test"]),
     # Items that cross lines.
     ("kernels/copy/block/lookup/lines-inl.h",
      "!block.realigns || !StartsAt(block, LaneBytes(kItem))",

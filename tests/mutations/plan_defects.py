@@ -163,6 +163,8 @@ PLANS = [
     ("kernels/copy/plan/walk.h", "    block.dst = dst_;\n", "", ["tiles_test"]),
     ("kernels/copy/plan/walk.h",
      "plan_.batch_block >= plan_.batch.extent;", "true;", ["tiles_test"]),
+    ("kernels/copy/plan/walk.h", "return kMostSideBySide;",
+     "return kMostInterleaved;", ["compact_test"]),
     # Tiles.
     ("kernels/copy/plan/block_plan.cc", "few * run >= kLeastTile",
      "few * run > kLeastTile", ["tiles_test"]),

@@ -23,7 +23,7 @@ constexpr int64_t kInterleavedBytes = 4 << 10;
 
 // With lookups blocks take less time: too small are those before so little, and
 // with rows below a line if one repetition is so small.
-constexpr int64_t kLookedUpBytes = 6 << 10;
+constexpr int64_t kLookedUpBytes = 4 << 10;
 constexpr int64_t kLookedUpBlock = 2 << 10;
 
 // Nothing is too much for blocks that begin anew after so little.

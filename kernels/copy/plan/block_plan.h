@@ -61,6 +61,9 @@ inline constexpr int64_t kMaxOffsets = 1024;
 // So many rows are interleaved, or columns taken apart, at most.
 inline constexpr int64_t kMostInterleaved = 4;
 
+// So many rows are moved item by item of each in turn, at most.
+inline constexpr int64_t kMostSideBySide = 8;
+
 // One side of the blocks: the row-major product of `loops`, innermost first.
 struct Side {
   int64_t extent = 1;  // items

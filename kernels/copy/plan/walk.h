@@ -119,11 +119,19 @@ class BlockWalk {
   }
 
   // So many rows and columns of single loops are looked up at most: to fill in
-  // all takes up to half as long as to interleave them.
+  // all takes up to half as long as to interleave them, or to bring items
+  // together; what is left of those is moved a few rows side by side.
   static int64_t MostOffsets(const BlockPlan& plan) {
-    const bool interleaves = plan.kernel == Kernel::kInterleave ||
-                             plan.kernel == Kernel::kDeinterleave;
-    return interleaves && plan.lead == 0 ? kMostInterleaved : kMaxOffsets;
+    if (plan.lead != 0) return kMaxOffsets;
+    switch (plan.kernel) {
+      case Kernel::kInterleave:
+      case Kernel::kDeinterleave:
+        return kMostInterleaved;
+      case Kernel::kCompact:
+        return kMostSideBySide;
+      default:
+        return kMaxOffsets;
+    }
   }
 
   static void FillOffsets(const Side& side, int64_t Loop::*stride, int64_t most,

@@ -164,11 +164,11 @@ TEST(DigitsTest, WithLookupsBlocksAreTooSmallBeforeLittle) {
                                  int64_t b, int64_t repetitions) {
     return AreTooSmall(Blocks(kernel, item, a, b, repetitions), kMachine);
   };
-  // 6 KiB, whatever the sides.
-  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 16, 24, 4));
-  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 16, 24, 5));
-  EXPECT_TRUE(are_too_small(Kernel::kInterleave, 4, 2, 64, 12));
-  EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 13));
+  // 4 KiB, whatever the sides.
+  EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 16, 32, 2));
+  EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 16, 32, 3));
+  EXPECT_TRUE(are_too_small(Kernel::kInterleave, 4, 2, 64, 8));
+  EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 9));
   EXPECT_FALSE(are_too_small(Kernel::kDeinterleave, 4, 34, 3, 20));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 16, 2, 2, 2));
   // Sides below a vector; of packed matrices 64 KiB.

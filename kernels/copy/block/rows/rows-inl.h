@@ -95,8 +95,8 @@ HWY_INLINE void ForEachItem(const Block& block, Prefetcher& prefetcher,
         case 7:
           MoveFewRows<7>(src, first, b, block, copy);
           break;
-        case 8:
-          MoveFewRows<8>(src, first, b, block, copy);
+        case kMostSideBySide:
+          MoveFewRows<kMostSideBySide>(src, first, b, block, copy);
           break;
         default:
           b = 0;
