@@ -58,7 +58,8 @@ DIGITS = [
     # Where the CPU looks up.
     ("kernels/copy/digits/digits.cc", "? repeats_little || !sides.are_packed",
      "? repeats_little", ["digits_test"]),
-    ("kernels/copy/digits/digits.cc", "(!interleaves && small)", "small",
+    ("kernels/copy/digits/digits.cc", "interleaves ? sides.in_one_go <= kLookedUpRows\n                        : ",
+     "",
      ["digits_test"]),
     ("kernels/copy/digits/digits.cc", "repeats_little && sides.row < kLineBytes &&",
      "repeats_little &&",

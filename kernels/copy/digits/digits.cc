@@ -21,9 +21,10 @@ namespace {
 constexpr int64_t kTransposedBytes = 64 << 10;
 constexpr int64_t kInterleavedBytes = 4 << 10;
 
-// With lookups blocks take less time: too small are those before so little, and
-// with rows below a line if one repetition is so small.
-constexpr int64_t kLookedUpBytes = 4 << 10;
+// With lookups blocks take less time: too small are those before so little, of
+// what is transposed or else interleaved, and with rows below a line if one
+// repetition is so small.
+constexpr int64_t kLookedUpBytes = 4 << 10, kLookedUpRows = 6 << 10;
 constexpr int64_t kLookedUpBlock = 2 << 10;
 
 // Nothing is too much for blocks that begin anew after so little.
@@ -154,7 +155,8 @@ bool AreTooSmall(const BlockPlan& plan, const Machine& machine) {
                                  sides.repetition <= kLookedUpBlock;
     // What is interleaved past the caches is asked for ahead.
     return plan.item < kPiece && !(interleaves && plan.stream) &&
-           (sides.in_one_go <= kLookedUpBytes || (!interleaves && small));
+           (interleaves ? sides.in_one_go <= kLookedUpRows
+                        : sides.in_one_go <= kLookedUpBytes || small);
   }
   if (sides.shorter < kLineBytes &&
       (interleaves ? sides.in_one_go <= kInterleavedBytes : repeats_little))

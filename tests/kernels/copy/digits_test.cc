@@ -164,11 +164,11 @@ TEST(DigitsTest, WithLookupsBlocksAreTooSmallBeforeLittle) {
                                  int64_t b, int64_t repetitions) {
     return AreTooSmall(Blocks(kernel, item, a, b, repetitions), kMachine);
   };
-  // 4 KiB, whatever the sides.
+  // 4 KiB, whatever the sides; of what is interleaved 6.
   EXPECT_TRUE(are_too_small(Kernel::kTranspose, 4, 16, 32, 2));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 4, 16, 32, 3));
-  EXPECT_TRUE(are_too_small(Kernel::kInterleave, 4, 2, 64, 8));
-  EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 9));
+  EXPECT_TRUE(are_too_small(Kernel::kInterleave, 4, 2, 64, 12));
+  EXPECT_FALSE(are_too_small(Kernel::kInterleave, 4, 2, 64, 13));
   EXPECT_FALSE(are_too_small(Kernel::kDeinterleave, 4, 34, 3, 20));
   EXPECT_FALSE(are_too_small(Kernel::kTranspose, 16, 2, 2, 2));
   // Sides below a vector; of packed matrices 64 KiB.
