@@ -185,6 +185,17 @@ void MoveTogether(const BlockPlan& plan, Block block, const int64_t* offsets) {
   PutWhole(block, scratch);
 }
 
+// Moves blocks that are alike as they are, asking for nothing ahead.
+void MoveAlike(const BlockPlan& plan, BlockWalk& walk) {
+  Prefetcher nothing;
+  Block block;
+  for (bool more = walk.Next(block); more; more = walk.NextAlike(block)) {
+    MoveBlock(plan, block, nothing);
+    GiveWay(block.batch.extent * block.num_a * block.num_b * block.item);
+  }
+  if (plan.stream) hwy::FlushStream();
+}
+
 int64_t ShuffleBytes() { return kShuffleRun; }
 int64_t VectorBytes() { return kVectorBytes; }
 
@@ -203,19 +214,12 @@ void Move(const BlockPlan& plan, const uint8_t* src, const uint8_t* src_end,
   const bool stage = plan.stage && !direct;
   FillTogether(plan, fetched_rows);
   BlockWalk walk(plan, stage && plan.carry, src, src_end, dst, rows, columns);
+  assert(!plan.tiles || walk.AreAlike());
   if (plan.tiles) return MoveTiles(plan, walk);
+  const bool as_they_are = !plan.fetch && !stage && plan.lead == 0 &&
+                           plan.together == Together::kNone;
+  if (as_they_are && walk.AreAlike()) return MoveAlike(plan, walk);
   Block block;
-  const bool as_is = !plan.fetch && !stage && plan.lead == 0 &&
-                     plan.together == Together::kNone;
-  if (as_is && walk.AreAlike()) {
-    Prefetcher nothing;
-    for (bool more = walk.Next(block); more; more = walk.NextAlike(block)) {
-      MoveBlock(plan, block, nothing);
-      GiveWay(block.batch.extent * block.num_a * block.num_b * block.item);
-    }
-    if (plan.stream) hwy::FlushStream();
-    return;
-  }
   for (bool more = walk.Next(block); more;) {
     Block next;
     more = walk.Next(next);

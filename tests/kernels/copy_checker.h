@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/copy.h"
+#include "kernels/copy/block.h"
 #include "kernels/copy/byte_copy.h"
 #include "kernels/plan.h"
 #include "kernels/view.h"
@@ -82,6 +83,19 @@ bool MovesAsExpected(Random& random, const GuardedBuffer& src,
   expect(from, expected.data());
   move(from, to);
   return std::equal(expected.begin(), expected.end(), to);
+}
+
+// Whether the blocks of `plan` move what `copy` says, and nothing else.
+inline bool MovesLike(Random& random, const GuardedBuffer& src,
+                      const GuardedBuffer& dst, const ByteCopy& copy,
+                      const BlockPlan& plan) {
+  const int64_t src_bytes = ReachOf(copy, &Loop::src_stride);
+  return MovesAsExpected(
+      random, src, src_bytes, dst, ReachOf(copy, &Loop::dst_stride),
+      [&](const std::byte* from, std::byte* to) {
+        MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes, Bytes(to));
+      },
+      [&](const std::byte* from, std::byte* to) { MoveItems(copy, from, to); });
 }
 
 // Copies `src_view` of a random source to `dst_views[i]` of buffer i, and

@@ -166,6 +166,8 @@ PLANS = [
     ("kernels/copy/plan/walk.h", "return kMostSideBySide;",
      "return kMostInterleaved;", ["compact_test"]),
     # Tiles.
+    ("kernels/copy/plan/block_plan.cc", "std::numeric_limits<int64_t>::max());",
+     "total_bytes);", ["tiles_test"]),
     ("kernels/copy/plan/block_plan.cc", "few * run >= kLeastTile",
      "few * run > kLeastTile", ["tiles_test"]),
     ("kernels/copy/plan/block_plan.cc", "run >= kLeastOfFour && run % kPiece",

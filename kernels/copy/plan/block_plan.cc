@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "kernels/copy/block.h"
@@ -81,7 +83,7 @@ bool PlanTiles(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   }
   plan.tiles = true;
   OrderRepetitions(plan, loops, total_bytes, machine);
-  Repeat(plan, loops, total_bytes);
+  Repeat(plan, loops, std::numeric_limits<int64_t>::max());  // not cut
   plan.outer = loops;
   return true;
 }

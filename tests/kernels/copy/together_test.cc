@@ -16,7 +16,6 @@
 namespace axis {
 namespace {
 
-using testing::Bytes;
 using testing::EveryTarget;
 using testing::GuardedBuffer;
 using testing::Random;
@@ -72,22 +71,13 @@ std::array<int64_t, 3> MoveTogether(Make make) {
   for (int64_t i = 0; i < 4000; ++i) {
     target.Use(static_cast<size_t>(i));
     const ByteCopy copy = make(random);
-    const int64_t src_bytes = testing::ReachOf(copy, &Loop::src_stride);
-    const int64_t dst_bytes = testing::ReachOf(copy, &Loop::dst_stride);
     BlockPlan plan = PlanBlocks(copy, {}, 1 << 19, ThisMachine());
     ++together[static_cast<size_t>(plan.together)];
     // Blocks of a line or more, so that what is left may be less.
     const int64_t repetition = plan.a.extent * plan.b.extent * plan.item;
     if (plan.together != Together::kNone && random.OneIn(2))
       plan.batch_block = std::min(plan.batch_block, 15 * 64 / repetition + 1);
-    const auto same = testing::MovesAsExpected(
-        random, src, src_bytes, dst, dst_bytes,
-        [&](const std::byte* from, std::byte* to) {
-          MoveBlocks(plan, Bytes(from), Bytes(from) + src_bytes, Bytes(to));
-        },
-        [&](const std::byte* from, std::byte* to) {
-          testing::MoveItems(copy, from, to);
-        });
+    const bool same = testing::MovesLike(random, src, dst, copy, plan);
     EXPECT_TRUE(same) << "plan " << i << ", repetitions of " << plan.a.extent
                       << " x " << plan.b.extent << " items of " << plan.item;
     if (!same) break;

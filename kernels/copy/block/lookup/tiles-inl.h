@@ -117,6 +117,7 @@ void MoveTilesOf(const BlockPlan& plan, const Block& block, BlockWalk& walk) {
 }
 
 // Carries out a plan of tiles.
+// REQUIRES: walk.AreAlike().
 inline void MoveTiles(const BlockPlan& plan, BlockWalk& walk) {
   Block block;
   if (!walk.Next(block)) return;
