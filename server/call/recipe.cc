@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "kernels/status.h"
 #include "server/call/corridor.h"
+#include "server/call/light.h"
 
 namespace axis {
 namespace {
@@ -74,6 +75,20 @@ bool IsIn(const Envelope& envelope, std::span<const grpc::Slice> slices,
          AreAt(slices, static_cast<size_t>(message_bytes) - tail.size(), tail);
 }
 
+// Whether requests of `recipe` are light: nothing of them has to be parsed.
+bool IsLight(const Recipe& recipe) {
+  const Program& program = recipe.program;
+  const Work work = {
+      .ops = std::max<int64_t>(1, static_cast<int64_t>(program.passes.size()))};
+  bool is_uneven = false;
+  for (const Program::Pass& pass : program.passes)
+    for (const Program::Write& write : pass.writes)
+      is_uneven = is_uneven || write.plan.item_bits % 8 != 0;
+  return work.IsLight(std::max(recipe.message_bytes,
+                               *absl::c_max_element(program.buffer_bytes)),
+                      is_uneven);
+}
+
 // What is in the response before the first output.
 grpc::Slice FirstPrefix(const Recipe& recipe, absl::string_view id) {
   const grpc::Slice& prefix = recipe.prefixes.front();
@@ -117,7 +132,17 @@ std::shared_ptr<const Recipe> RecipeBook::Find(
   return nullptr;
 }
 
+bool RecipeBook::HasLight(const google::protobuf::Descriptor* type,
+                          const grpc::ByteBuffer& request) const {
+  std::vector<grpc::Slice> slices;
+  slices.reserve(4);
+  if (!request.Dump(&slices).ok()) return false;
+  const auto recipe = Find(type, slices);
+  return recipe != nullptr && recipe->is_light;
+}
+
 std::shared_ptr<const Recipe> RecipeBook::Keep(Recipe recipe) {
+  recipe.is_light = IsLight(recipe);
   const auto kept = std::make_shared<const Recipe>(std::move(recipe));
   if (kept->program.buffer_bytes.size() > kMaxBuffers) return kept;
   auto replaced = kept;

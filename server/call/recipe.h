@@ -53,6 +53,7 @@ struct Recipe {
   size_t prefix_id_begin = 0;         // where the first one has the id
   std::string shapes;                 // as of a CallReport
   const Model* model = nullptr;       // that counts it; of ModelInfer only
+  bool is_light = false;              // see light.h
 };
 
 // What is in `message` but [begin, end), if that is little.
@@ -65,6 +66,10 @@ class RecipeBook {
   // The recipe for the request that `slices` make up; null if there is none.
   std::shared_ptr<const Recipe> Find(const google::protobuf::Descriptor* type,
                                      std::span<const grpc::Slice> slices) const;
+
+  // Whether there is one for `request`, which is not compressed, and light.
+  bool HasLight(const google::protobuf::Descriptor* type,
+                const grpc::ByteBuffer& request) const;
 
   // Keeps `recipe`, unless it is too large to be worth its memory. Returns it.
   std::shared_ptr<const Recipe> Keep(Recipe recipe);

@@ -224,6 +224,9 @@ class AsyncInferenceService final : public InferenceService {
       return !model.ok() || (*model)->WorkOf(rest).IsLight(bytes, is_uneven);
     };
     if (bytes > kLightBytes) return false;
+    if (workshop_.recipes.HasLight(oip::ModelInferRequest::descriptor(),
+                                   request))
+      return true;
     oip::ModelInferRequest head;
     if (bytes <= kLightRest && !regions_.allowed()) {
       auto name = StringIn(request, head.kModelNameFieldNumber);

@@ -89,13 +89,14 @@ Work WorkOf(const pb::RunPipelineRequest& rest) {
 
 // See UnaryMethod::is_light.
 template <class Request>
-bool IsLight(const grpc::ByteBuffer& request) {
+bool IsLight(const grpc::ByteBuffer& request, const RecipeBook& recipes) {
   constexpr bool kIsChain = std::is_same_v<Request, pb::RunPipelineRequest>;
   constexpr bool kIsSplit = std::is_same_v<Request, pb::VariadicSplitRequest>;
   const auto bytes = static_cast<int64_t>(request.Length());
   if (!kIsChain && bytes <= (kIsSplit ? kLightTensors : kLightRest))
     return true;
   if (bytes > kLightBytes) return false;
+  if (recipes.HasLight(Request::descriptor(), request)) return true;
   const auto rest = ParseRest<Request>(request);
   return rest && WorkOf(*rest).IsLight(bytes, IsUneven(*rest));
 }
@@ -134,7 +135,11 @@ class AsyncTensorService final : public TensorService {
                             void* tag) {
            (service_.*ask)(context, request, writer, queue, queue, tag);
          },
-         Serve<Request>, IsLight<Request>, pb::METHOD_GROUP_OPS});
+         Serve<Request>,
+         [&recipes = workshop_.recipes](const grpc::ByteBuffer& request) {
+           return IsLight<Request>(request, recipes);
+         },
+         pb::METHOD_GROUP_OPS});
   }
 
   const Workshop workshop_;
