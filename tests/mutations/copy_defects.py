@@ -195,6 +195,8 @@ COPY = [
      "plan.a.extent * item >= kLongItem", ["rows_plan_test"]),
     ("kernels/copy/block/rows/compact-inl.h", "if (loads == most) {",
      "if (loads == kMostLoads) {", ["compact_test"]),
+    ("kernels/copy/block/runs-inl.h", "(bytes - 1) % 32 < 8", "bytes % 32 < 10",
+     ["copy_test"]),
     ("kernels/copy/block/runs-inl.h", "src + head, bytes - head)",
      "src + head, bytes)", ENGINE),
     ("kernels/copy/partition/columns.h", "items.extent * item >= kColumnOfItsOwn", "true",

@@ -83,15 +83,17 @@ HWY_INLINE void CopyVectors(uint8_t* HWY_RESTRICT dst,
   }
 }
 
-// Copies 64 bytes or more, one load after the other. In short runs from far
-// apart the machine then foresees the lines better than where several loads of
-// a run take turns, most likely because it looks for strides load by load.
+// Copies 64 bytes or more, one load after the other, the last of kLast bytes.
+// In short runs from far apart the machine then foresees the lines better than
+// where several loads of a run take turns, most likely because it looks for
+// strides load by load.
+template <int64_t kLast>
 HWY_INLINE void CopyInOrder(uint8_t* HWY_RESTRICT dst,
                             const uint8_t* HWY_RESTRICT src, int64_t bytes) {
   int64_t i = 0;
   for (; i + 64 <= bytes; i += 64) CopyHalves<32>(dst + i, src + i, 64);
-  if (i + 32 < bytes) CopyFixed<32>(dst + i, src + i);
-  if (i < bytes) CopyFixed<32>(dst + bytes - 32, src + bytes - 32);
+  if (i + 32 <= bytes - (kLast == 32)) CopyFixed<32>(dst + i, src + i);
+  if (i < bytes) CopyFixed<kLast>(dst + bytes - kLast, src + bytes - kLast);
 }
 
 // From here on it gains to align what is written, though not what is copied out
@@ -153,8 +155,11 @@ HWY_INLINE void WithCopier(int64_t bytes, F f) {
   if (bytes < 16) return AXIS_COPIER(CopyHalves<8>(dst, src, bytes));
   if (bytes < 32) return AXIS_COPIER(CopyHalves<16>(dst, src, bytes));
   if (bytes < 64) return AXIS_COPIER(CopyHalves<32>(dst, src, bytes));
-  if (bytes < kAlignedRun) return AXIS_COPIER(CopyInOrder(dst, src, bytes));
-  if (bytes < kForeseenRun) return AXIS_ALIGNED_COPIER(CopyInOrder);
+  // The less the last store writes once more, the less often it crosses a line.
+  if (bytes < kAlignedRun && (bytes - 1) % 32 < 8)
+    return AXIS_COPIER(CopyInOrder<8>(dst, src, bytes));
+  if (bytes < kAlignedRun) return AXIS_COPIER(CopyInOrder<32>(dst, src, bytes));
+  if (bytes < kForeseenRun) return AXIS_ALIGNED_COPIER(CopyInOrder<32>);
   if (bytes < kVectorRun) return AXIS_ALIGNED_COPIER(CopyVectors);
   return AXIS_COPIER(std::memcpy(dst, src, static_cast<size_t>(bytes)));
 #undef AXIS_ALIGNED_COPIER
