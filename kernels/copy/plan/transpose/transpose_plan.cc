@@ -42,7 +42,7 @@ constexpr int64_t kCachedRun = 4 << 10;
 // of each row, and of no more columns.
 constexpr int64_t kJoinedRun = 1 << 10, kJoinedRow = 256, kJoinedColumns = 256;
 
-// Whether columns follow one another in the destination.
+// Whether columns follow one another.
 bool ArePacked(const BlockPlan& plan) {
   return plan.columns.empty() &&
          plan.b.loops[0].dst_stride == plan.a.extent * plan.item;
@@ -95,9 +95,8 @@ bool GainsFromLength(const BlockPlan& plan, const Spacing& spacing) {
          WritesLines(plan, spacing);
 }
 
-// Whether what stays in cache goes by way of scratch, for lines that a strip
-// leaves half written would be gone before the next one. Measured with lookups
-// only.
+// Whether what stays in cache goes by way of scratch: lines that a strip leaves
+// half written would be gone before the next. Measured with lookups only.
 bool JoinsCrowded(const BlockPlan& plan, const Transposition& t) {
   return t.spacing.wide && !t.stream && !plan.fetch &&
          plan.squares == Square::kNone && plan.item <= 8 &&
@@ -193,7 +192,7 @@ bool CutFewColumns(BlockPlan& plan, const Spacing& spacing) {
   return true;
 }
 
-// Cuts what stays in cache, and lies where it is.
+// Cuts what stays in cache.
 void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
   if (CutFewColumns(plan, spacing)) return;
   const int64_t item = plan.item;
@@ -207,8 +206,7 @@ void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
                  std::max(runs.a_bytes, kCachedRun)));
 }
 
-// Cuts what goes by way of scratch in cache: a rest would be as slow as a
-// block.
+// Cuts what goes by way of scratch in cache: a rest is as slow as a block.
 void CutJoined(BlockPlan& plan) {
   CutEvenly(plan.a, plan.item, kJoinedRun, kMaxOffsets);
   CutEvenly(plan.b, plan.item, kJoinedRow, kJoinedColumns);
@@ -271,7 +269,10 @@ void PlanTranspose(BlockPlan& plan, Loops& loops, int64_t total_bytes,
   if (const int64_t whole = kWholeBytes * std::min<int64_t>(item, 2);
       plan.stage && !plan.lines && run <= whole)
     runs.a_bytes = whole;
-  runs = ChooseInRegisters(plan, t, run, runs);
+  if (GrowIntoSquares(plan, t, runs))
+    GrowRows(plan, runs.b_bytes, Part::kAtMost, loops);
+  else
+    runs = ChooseInRegisters(plan, t, run, runs);
   if (joins) {
     CutJoined(plan);
   } else if (staged) {

@@ -147,7 +147,8 @@ bool Fetches(const BlockPlan& plan, const Transposition& t) {
   if (spacing.wide) {
     if (item == 2)
       return spacing.RowsCompete() && rows >= kManyRows &&
-             (t.stream ? !spacing.far : rows * item < kLineBytes);
+             (t.stream ? !spacing.far
+                       : std::min(rows, plan.b.extent) * item < kLineBytes);
     return item == 1 &&
            (spacing.RowsCompete() ? !t.in_l2 || rows > kManyRows
                                   : spacing.row % (spacing.way / 2) == 0 &&
@@ -172,6 +173,21 @@ bool LeavesRest(const BlockPlan& plan, const Transposition& t) {
   return plan.item == 1 && !t.stream && plan.a.extent < kMostWithRest &&
          (rest > kLineBytes / 2 || (rest > 0 && t.spacing.RowsCompete())) &&
          Fetches(plan, t);
+}
+
+// Whether sides that were too short for squares have grown into them. Only what
+// competes gains, though columns of items of 4 bytes need not. Measured with a
+// near last cache only.
+bool HasGrownSquares(const BlockPlan& plan, const Transposition& t) {
+  const Spacing& spacing = t.spacing;
+  const int64_t item = plan.item;
+  return spacing.wide && !spacing.far && plan.squares == Square::kNone &&
+         plan.columns.empty() && item <= 8 &&
+         (plan.a.num_loops > 1 || plan.b.num_loops > 1) &&
+         plan.a.extent * item >= kLineBytes &&
+         plan.b.extent * item >= kLineBytes && spacing.row % spacing.way == 0 &&
+         (item == 4 ? spacing.ColumnsAreLines() : spacing.ColumnsCompete()) &&
+         !LeavesRest(plan, t);
 }
 
 // In cache, blocks that stay in the first one were fastest.
@@ -222,6 +238,12 @@ Runs ChooseRuns(BlockPlan& plan, const Transposition& t) {
   if (plan.fetch) runs = FetchedRuns(t);
   plan.breadth = BreadthOf(t, plan.b.extent * plan.item, plan.fetch);
   return squares ? PlanSquares(plan, spacing, t.stream) : runs;
+}
+
+bool GrowIntoSquares(BlockPlan& plan, const Transposition& t, Runs& runs) {
+  if (!HasGrownSquares(plan, t)) return false;
+  runs = PlanSquares(plan, t.spacing, t.stream);
+  return true;
 }
 
 Runs ChooseInRegisters(BlockPlan& plan, const Transposition& t, int64_t run,

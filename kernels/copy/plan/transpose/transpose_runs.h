@@ -34,6 +34,10 @@ struct Runs {
 // Decides how the lines of `t` are read and written, and how long its runs are.
 Runs ChooseRuns(BlockPlan& plan, const Transposition& t);
 
+// Decides it anew, and says so, where sides that have grown are to be read in
+// whole lines: their rows may grow to the `runs` of these.
+bool GrowIntoSquares(BlockPlan& plan, const Transposition& t, Runs& runs);
+
 // Decides it anew where the runs that are written, of `run` bytes now that
 // sides have grown, are put together in registers: in pairs of lines, or so
 // that parts of lines become whole ones.
