@@ -49,7 +49,8 @@ PLANS = [
     ("kernels/copy/plan/transpose/transpose_runs.cc", "short_rows ? 1024 :",
      "false ? 1024 :", ["near_plan_test"]),
     ("kernels/copy/plan/transpose/transpose_runs.cc",
-     "t.stream ? !spacing.far\n                       : std", "std", ["near_plan_test"]),
+     "t.stream ? !spacing.far\n                       : std", "std",
+     ["near_plan_test"]),
     # Sides of several loops.
     ("kernels/copy/plan/transpose/transpose_runs.cc",
      "std::min(rows, plan.b.extent) * item", "rows * item",

@@ -42,7 +42,7 @@ constexpr int64_t kCachedRun = 4 << 10;
 // of each row, and of no more columns.
 constexpr int64_t kJoinedRun = 1 << 10, kJoinedRow = 256, kJoinedColumns = 256;
 
-// Whether columns follow one another.
+// Whether columns follow one another in the destination.
 bool ArePacked(const BlockPlan& plan) {
   return plan.columns.empty() &&
          plan.b.loops[0].dst_stride == plan.a.extent * plan.item;
@@ -192,7 +192,7 @@ bool CutFewColumns(BlockPlan& plan, const Spacing& spacing) {
   return true;
 }
 
-// Cuts what stays in cache.
+// Cuts what stays in cache, and lies where it is.
 void CutCached(BlockPlan& plan, const Spacing& spacing, const Runs& runs) {
   if (CutFewColumns(plan, spacing)) return;
   const int64_t item = plan.item;

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <vector>
 
@@ -162,15 +161,7 @@ TEST(GrownSquaresTest, EachItemGoesWhereItBelongs) {
           MoveBlocks(plan, Bytes(from), Bytes(from) + bytes, Bytes(to));
         },
         [&](const std::byte* from, std::byte* to) {
-          for (int64_t k = 0; k < bytes / item; ++k) {
-            int64_t rest = k, read = 0;
-            for (size_t loop = copy.loops.size(); loop-- > 0;) {
-              read +=
-                  rest % copy.loops[loop].extent * copy.loops[loop].src_stride;
-              rest /= copy.loops[loop].extent;
-            }
-            std::memcpy(to + k * item, from + read, static_cast<size_t>(item));
-          }
+          testing::MoveItems(copy, from, to);
         }))
         << item << ' ' << ::testing::PrintToString(extents);
   }
